@@ -169,7 +169,7 @@ class ModelUnusable(ModelError):
             "server": "try again later",
             "timeout": "try again later",
             "rate_limit": "try again later",
-            "code": "return a Completion of simeval.models",
+            "code": "return a Completion of simeval.models, with a text",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem[:LONGEST_PROBLEM]}; {advice}"
 
@@ -209,7 +209,7 @@ class NotMeasured(SimevalError):
 class StoreError(SimevalError):
     """The journal of a run, or its report, could not be written; `do` is the way out."""
 
-    def __init__(self, path: str, *, problem: str, do: str = "make room on its disk, or name another file") -> None:
+    def __init__(self, path: str, *, problem: str, do: str = "check its path and its disk, or name another") -> None:
         self.path, self.problem = path, problem
         super().__init__(f"{path!r} could not be written ({problem}); {do}")
 

@@ -1,5 +1,6 @@
 """What `simeval import` does: reads logs, writes them as one dataset, says what was and was not read."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from simeval.cli.output import require_writable, say, show, status_of
 from simeval.core.row_files import JSON_LINES
+from simeval.core.terminal import PLAIN, room_of
 from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.datasets.files import TABLES, Form, read_dataset, write_dataset
 from simeval.datasets.importers.registry import AUTO, ImportedLog, import_log, own_ids, plain_name
@@ -17,6 +19,7 @@ from simeval.store.opening import open_database
 
 ENDING = ".simeval.jsonl"
 USERS_ENDING = ".users.yaml"
+LABEL = 15  # cells of what a line is about
 MOST_SHOWN = 20  # problems that are written out
 MOST_MODELS = 8
 _NO_STATUS = 0
@@ -87,7 +90,7 @@ def _import(
     if users is not None and users_target is not None:
         users_target.write_text(users.text, encoding="utf-8")
         rows += [*users.rows, ("users in", str(users_target))]
-    show("\n".join(f"{label:<15}{value}" for label, value in rows), None)
+    show(_laid_out(rows, room_of(sys.stdout)), None)
     for problem in problems[:MOST_SHOWN]:
         say(problem, _NO_STATUS)
     if len(problems) > MOST_SHOWN:
@@ -163,6 +166,14 @@ def _keep(dataset: Dataset, store: str) -> str:
     with closing(open_database(store)) as database:
         Datasets(database).save(dataset)
         return database.name
+
+
+def _laid_out(rows: Sequence[tuple[str, str]], room: int | None) -> str:
+    """Write what is known of a log below each other, in as much room as lines have."""
+    if room is None:
+        return "\n".join(f"{label:<{LABEL}}{value}" for label, value in rows)
+    terminal = replace(PLAIN, width=room)
+    return "\n".join(line for label, value in rows for line in terminal.wrap(value, first=f"{label:<{LABEL}}"))
 
 
 def _summary(logs: Sequence[ImportedLog], dataset: Dataset, tally: _Tally) -> list[tuple[str, str]]:

@@ -1,18 +1,19 @@
 """What `simeval prompts` does: lists the prompts that models are sent, and prints one."""
 
 import sys
-import textwrap
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
 from simeval.cli.output import status_of
+from simeval.core.tables import indent, line_of
+from simeval.core.terminal import room_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, built_in, prompt_names, source_of
 from simeval.scorers.registry import SCORERS
 from simeval.suites.scenario import shorten
 
-WIDTH = 80
+LEAST = 30  # cells for what a prompt is for, beside the others
 _ARGUMENT = "_prompt"
 
 
@@ -26,29 +27,33 @@ def show_prompts(name: str | None) -> int:
 
 
 def _listed() -> str:
+    width = line_of(room_of(sys.stdout))
     ours = [(name, built_in(name)) for name in prompt_names()]
     rows = [(name, each.version, str(len(source_of(name))), each.purpose) for name, each in ours]
     scorers = [(name, "", str(sum(map(len, texts.values()))), _purpose(name)) for name, texts in _of_scorers().items()]
     return "\n".join(
         [
-            *_table([("prompt", "version", "size", "used for"), *rows, *scorers]),
+            *_table([("prompt", "version", "size", "used for"), *rows, *scorers], width),
             "",
-            *textwrap.wrap(f"{{data_notice}} in them stands for: {DATA_NOTICE}", WIDTH),
+            indent(f"{{data_notice}} in them stands for: {DATA_NOTICE}", 0, width=width),
             "",
-            "simeval prompts NAME prints one. To replace it by one of yours:",
-            "  with a version: --prompt NAME=FILE, or settings: {prompts: {NAME: FILE}}",
-            "  of scorers: by the arguments that are named where it is printed",
+            indent("simeval prompts NAME prints one. To replace it by one of yours:", 0, width=width),
+            indent("with a version: --prompt NAME=FILE, or settings: {prompts: {NAME: FILE}}", 2, width=width),
+            indent("of scorers: by the arguments that are named where it is printed", 2, width=width),
             "",
         ]
     )
 
 
-def _table(rows: list[tuple[str, str, str, str]]) -> list[str]:
+def _table(rows: list[tuple[str, str, str, str]], width: int) -> list[str]:
+    """Write rows in columns; where there is little room for the last, it stands below the others."""
     name, version, size = (max(len(row[place]) for row in rows) for place in range(3))
-    room = WIDTH - name - version - size - 6
-    return [
-        f"{row[0]:<{name}}  {row[1]:<{version}}  {row[2]:>{size}}  {shorten(row[3], room)}".rstrip() for row in rows
-    ]
+    room = width - name - version - size - 6
+    lines = []
+    for row in rows:
+        head = f"{row[0]:<{name}}  {row[1]:<{version}}  {row[2]:>{size}}"
+        lines += [f"{head}  {shorten(row[3], room)}"] if room >= LEAST else [head, f"  {shorten(row[3], width - 2)}"]
+    return [line.rstrip() for line in lines]
 
 
 def _printed(name: str) -> str:

@@ -48,7 +48,7 @@ def _shown(each: ExpectationRubric, room: int) -> str:
         how = " (--write asks the judge for it)" if each.problem == NOT_WRITTEN else ""
         return "\n".join([head, behaviour, fit(f"no rubric: {printable(each.problem)}{how}", 2)])
     levels = [fit(f"{rating:>2}  {printable(text)}", 4) for rating, text in each.rubric.levels.items()]
-    return "\n".join([head, behaviour, f"  rubric {each.rubric.shown}:", *levels])
+    return "\n".join([head, behaviour, fit(f"rubric {each.rubric.shown}:", 2), *levels])
 
 
 def _encoded(each: ExpectationRubric) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_writable, show, write_json
 from simeval.core.serialization import plain
-from simeval.core.tables import GAP, LEFT_OUT, LINE, indent, printable, render_table, table_width
+from simeval.core.tables import GAP, LEFT_OUT, LINE, indent, line_of, printable, render_table, table_width
 from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
@@ -50,7 +50,8 @@ def list_runs(store: str, wanted: WantedRuns) -> int:
         found = several[: wanted.limit or MOST_RUNS]
         _require_metrics(found, wanted.metrics)
         write_json(wanted.json_path, {"runs": [_encoded(run) for run in found]})
-        more = f"\n\nthese are the newest {len(found)}; --limit shows more" if len(several) > len(found) else ""
+        said = indent(f"these are the newest {len(found)}; --limit shows more", 0, width=line_of(room_of(sys.stdout)))
+        more = f"\n\n{said}" if len(several) > len(found) else ""
         shown = _table(found, wanted.metrics) if found else f"no runs in {store}{_asked(wanted)}"
         show(f"{shown}{more}", wanted.json_path)
 

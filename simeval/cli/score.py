@@ -255,4 +255,7 @@ def _expectation(
     if isinstance(required, ProportionEvaluator) and bounds is not None and bounds[1] > 1:
         do = "use --median METRIC=VALUE, or a threshold in a file with --then"
         raise DefinitionError(flag, found=f"{metric} is a number, and not true or false", do=do)
-    return Expectation(scorer=scorer, score=path, evaluator=required)
+    try:
+        return Expectation(scorer=scorer, score=path, evaluator=required)
+    except DefinitionError as error:
+        raise DefinitionError(flag, found=error.found, do=error.do) from error

@@ -14,6 +14,7 @@ from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, sho
 from simeval.cli.run import read_suite, show_log
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
+from simeval.core.validation import require
 from simeval.engine.engine import Engine
 from simeval.results.selection import Selection
 from simeval.suites.apps.named import app_of
@@ -44,6 +45,7 @@ def _select(
     show_log(log_level or "info", log_format)
     with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
         loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples)
+        require(len(apps) > 1, "select: --app", found=", ".join(apps), do="give --app twice or more, once for each app")
         handlers = [app_of(each) for each in apps]
         settings = loaded.settings.overridden(overrides(context))
         require_writable(json_path, read=(suite, settings.store))

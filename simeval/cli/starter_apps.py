@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from simeval.core.terminal import printed
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.suites.apps.http_app import HttpApp
@@ -89,7 +90,7 @@ def asked_app(named: str | None) -> str:
         return HANDLER
     click.echo("Which of these is your app?")
     for number, kind in enumerate(KINDS, 1):
-        click.echo(f"{number:4}  {kind.what}")
+        click.echo("\n".join(printed().wrap(kind.what, first=f"{number:4}  ")))
     kind = KINDS[click.prompt("Its number", type=click.IntRange(1, len(KINDS)), default=1) - 1]
     if kind.example == HANDLER:
         return HANDLER

@@ -12,7 +12,7 @@ _ELSEWHERE: Mapping[str, str] = {  # what people call settings, and models, that
     "judge": "judge_model",
     "model": "judge_model",
     "n": "sample_size",
-    "samples": "sample_size",
+    **dict.fromkeys(("samples", "max_trials", "n_trials", "num_trials"), "sample_size"),
     "trials": "sample_size",
     "user_model": "user_simulator_model",
 }

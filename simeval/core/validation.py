@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import TypeGuard
 
 from simeval.errors import DefinitionError
@@ -37,6 +38,11 @@ def require(condition: bool, where: str, *, found: object, do: str) -> None:
 def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a number: no boolean, no NaN, nothing that merely looks like one."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def require_file(path: object, where: str) -> None:
+    """Raise DefinitionError where something names no file."""
+    require(isinstance(path, (str, PathLike)), where, found=path, do="give the path of a file")
 
 
 def require_level(level: object, where: str, *, optional: bool = False) -> None:

@@ -328,6 +328,9 @@ def _check_form(example: object, where: str) -> None:
         if (side, name) != ("outputs", "output"):
             found = f"the {side} have a column {name!r}, which scorers know as the trial's own"
             raise DefinitionError(where, found=found, do="give it another name, or say which columns are inputs")
+    if not isinstance(example.conversation, Conversation | None):
+        do = "give a Conversation(messages=(Message(...), ...))"
+        raise DefinitionError(f"{where}, conversation", found=f"found {example.conversation!r:.80}", do=do)
     if isinstance(example.tags, str) or not all(isinstance(tag, str) for tag in example.tags):
         raise DefinitionError(f"{where}, tags", found=f"found {example.tags!r:.80}", do="give a tuple of texts")
     if not example.inputs and example.conversation is None:

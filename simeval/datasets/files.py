@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import Any, Literal, get_args
 
 from simeval.core.row_files import JSON_LINES, csv_rows, sound_lines
-from simeval.core.validation import require_one_of
+from simeval.core.validation import require_file, require_one_of
 from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.fine_tuning import fine_tuning_row
@@ -67,6 +67,7 @@ def read_dataset(
 
     Raises DefinitionError naming the line and the field of the first mistake.
     """
+    require_file(path, "dataset")
     file = _File.of(Path(path))
     fields = fields_of(kind, inputs, outputs, recorded)
     source = _Source(file.rows, fields, file.place)

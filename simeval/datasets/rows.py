@@ -17,7 +17,7 @@ from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
-from simeval.core.validation import closest
+from simeval.core.validation import closest, require
 from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
 from simeval.errors import DefinitionError
 
@@ -65,6 +65,7 @@ def fields_of(
     kind: Kind | None, inputs: str | Sequence[str] | None, outputs: str | Sequence[str] | None, recorded: str | None
 ) -> Fields:
     """Return the columns as they were named. Raises DefinitionError where one is named twice."""
+    require(isinstance(recorded, str | None), "recorded", found=recorded, do="name one column")
     fields = Fields(kind=kind, inputs=_names(inputs), outputs=_names(outputs), recorded=recorded)
     twice = sorted({name for name in fields.named if fields.named.count(name) > 1})
     if twice:

@@ -308,6 +308,8 @@ class Engine:
 
 def _place_of(option: str) -> str:
     """Say where an argument belongs that scenarios do not take."""
+    if option in ("metadata", "repetitions"):
+        return "leave it out: it is for a Dataset"
     if option in ExperimentOptions.__annotations__:
         return "give it with a Dataset; scenarios bring their own"
     setting = other_names(fields(Settings)).get(option, option)

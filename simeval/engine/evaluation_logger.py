@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from simeval.core.direction import Directions
+from simeval.core.direction import Directions, require_directions
 from simeval.core.serialization import opened
 from simeval.core.validation import require
 from simeval.datasets.dataset import REFERENCE, Dataset, Example
@@ -31,6 +31,13 @@ class EvaluationLogger:
     engine: Engine = field(default_factory=Engine)
     directions: Mapping[str, Directions] = field(default_factory=dict)
     _logged: list[Example] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        where = f"EvaluationLogger {self.name!r}"
+        do = "give {name of a score: 'higher' or 'lower'}"
+        require(isinstance(self.directions, Mapping), f"{where}: directions", found=self.directions, do=do)
+        for name, each in self.directions.items():
+            require_directions(each, f"{where}: {name}")
 
     def log(
         self, output: Any, *, inputs: Mapping[str, Any] | str = "", scores: Mapping[str, Any], reference: Any = None

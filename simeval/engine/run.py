@@ -185,7 +185,7 @@ async def _work_of(
 def _conclusion(simulation: Simulation, other: OtherRun | None) -> Callable[..., Statistician]:
     if simulation.entrants:
         return partial(Selector, apps=len(simulation.entrants))
-    return partial(Statistician, beside=[other.unanswered] if other else [])
+    return partial(Statistician, beside=[other.unanswered] if other else [], silence=simulation.target.app.silence)
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ class OwnModel(Wrapped):
             return await guarded(answering, "its complete") if isawaitable(answering) else answering
 
         found = await capture(answer)
-        if isinstance(found, Completion):
+        if isinstance(found, Completion) and not (wrong := _wrong_in(found)):
             return found
         if isinstance(found, Caught):
             if isinstance(found.error, ModelError):
@@ -31,7 +31,16 @@ class OwnModel(Wrapped):
             raise ModelError(self.name, kind="code", problem=problem) from found.error
         place = defined_at(self.model.complete)
         its = f"its complete ({place})" if place else "its complete"
-        raise ModelUnusable(self.name, kind="code", problem=f"{its} returned {type(found).__name__}")
+        what = type(found).__name__ if not isinstance(found, Completion) else f"a Completion of which {wrong}"
+        raise ModelUnusable(self.name, kind="code", problem=f"{its} returned {what}")
+
+
+def _wrong_in(found: Completion) -> str:
+    """Say what of a completion is not as it is declared; nothing where all is."""
+    counted = ("prompt_tokens", "completion_tokens")
+    kinds = {"text": str, **dict.fromkeys(counted, int)}
+    wrong = [name for name, kind in kinds.items() if not isinstance(getattr(found, name), kind)]
+    return f"{wrong[0]} is {type(getattr(found, wrong[0])).__name__}" if wrong else ""
 
 
 async def close(model: Model) -> None:

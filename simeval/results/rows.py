@@ -185,7 +185,8 @@ def row_of(
     seen: set[str] = set()
     for label, result in results:
         if label not in seen:
-            scores.update(_scores(label, result, is_concluded=label in concluded))
+            found = dict(_scores(label, result, is_concluded=label in concluded))
+            scores = {**found, **scores} if label in concluded else {**scores, **found}  # the scorer's own come first
         seen.add(label)
     return Row(
         title=title,
@@ -207,13 +208,17 @@ def _scores(label: str, result: Score | Failure, *, is_concluded: bool) -> Itera
         if not result.is_unneeded:
             yield label, RowScore(failure=result)
         return
+    of_scorer = label
     if is_concluded:
-        yield label, RowScore(value=_known(result.value), comment=result.reasoning)
+        within = next((path for path, _ in parts_of(result) if path and label.endswith(f".{path}")), "")
+        of_scorer = label.removesuffix(f".{within}")  # the label of a number is the scorer's, with its path
+        if not (within and result.details):
+            yield label, RowScore(value=_known(result.value), comment=result.reasoning)
         if not result.details:
             return
     for path, part in parts_of(result):
         comment = reason_at(result.details, path) or result.reasoning
-        yield f"{label}.{path}" if path else label, RowScore(value=_known(part), comment=comment)
+        yield f"{of_scorer}.{path}" if path else of_scorer, RowScore(value=_known(part), comment=comment)
 
 
 def _known(value: float | bool | str | None) -> float | bool | str | None:

@@ -111,11 +111,8 @@ def show_untold(results: Sequence[Score | Failure]) -> str | None:
 def show_malformed(usage: Mapping[str, Usage]) -> str:
     """Say of which roles more than a twentieth of the replies were not in the form asked for; usually of none."""
     return "\n".join(
-        indent(
-            f"{each.malformed_calls} of {each.calls} replies of the {role} were of no use: its model does not keep to "
-            "the form it is asked for; one that takes JSON schemas does",
-            0,
-        )
+        f"{each.malformed_calls} of {each.calls} replies of the {role} were of no use: its model does not keep to the "
+        "form it is asked for; one that takes JSON schemas does"
         for role, each in usage.items()
         if each.malformed_calls > MALFORMED_SHARE * each.calls
     )

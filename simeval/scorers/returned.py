@@ -42,7 +42,7 @@ def select(measured: object, path: str | None, *, name: str) -> Score:
     key = path if path is not None else (next(iter(numbers)) if len(numbers) == 1 else None)
     if key is None or key not in numbers:
         raise none_there(measured, numbers, path, f"scorer {name}")
-    return Score.of(float(numbers[key]), details=details)
+    return Score.of(numbers[key], details=details)
 
 
 def none_there(

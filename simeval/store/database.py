@@ -226,3 +226,11 @@ def _file(path: Path) -> SqliteFile:
             found=f"the folder of {str(path)!r} cannot be made ({error.strerror})",
             do="check the path of the store (--store PATH; --store none keeps nothing)",
         ) from error
+
+
+def as_open(found: object, where: str) -> Database:
+    """Return a database that is open. Raises DefinitionError for anything else, such as its address."""
+    do = "give an open database: simeval.store.open_database(PATH)"
+    if not isinstance(found, Database):
+        raise DefinitionError(where, found=f"found {found!r:.80}", do=do)
+    return found

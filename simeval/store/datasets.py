@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, delete, select
 from simeval.datasets.dataset import ContentHash, Dataset, Example, Kind, decode_example, encode_example
 from simeval.errors import DefinitionError
 from simeval.store.backends.base import Row
-from simeval.store.database import Database
+from simeval.store.database import Database, as_open
 from simeval.store.rows import row
 from simeval.store.schema import DATASET_TAGS, DATASETS, EXAMPLES, METADATA
 from simeval.store.text_encoding import as_written, from_json, is_storable, to_json
@@ -42,7 +42,7 @@ class Datasets:
     """The datasets that a database keeps."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database = as_open(database, "Datasets")
 
     def save(self, dataset: Dataset, *, tags: Sequence[str] = ()) -> None:
         """Keep a dataset under its name and version, which the tags name from now on. Raises StoreError.

@@ -15,7 +15,7 @@ from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
 from simeval.core.redaction import Redactor
 from simeval.core.row_files import json_objects
 from simeval.errors import DefinitionError, StoreError
-from simeval.store.database import Database
+from simeval.store.database import Database, as_open
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values, from_json, storable
 
@@ -29,7 +29,7 @@ class FeedbackBook:
     """The feedback that a database keeps on its trials and examples."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database = as_open(database, "FeedbackBook")
 
     def add(self, feedback: Feedback) -> None:
         """Keep feedback, without what looks like a key or a password; another of the same id is replaced.

@@ -18,7 +18,7 @@ from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_trial
 from simeval.store.cuts import count_set_aside
-from simeval.store.database import Database
+from simeval.store.database import Database, as_open
 from simeval.store.journal import RunResult
 from simeval.store.lifecycle import amend
 from simeval.store.owners import describe, is_alive
@@ -51,7 +51,7 @@ class Runs:
     """The runs that a database keeps."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database = as_open(database, "Runs")
 
     def find(self, name: str) -> str:
         """Return the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.

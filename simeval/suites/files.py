@@ -10,6 +10,7 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.validation import require_file
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.remote_app import RemoteApp
@@ -91,6 +92,7 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
 
     Raises SuiteFileError for a mistake in a file and DefinitionError for anything else that cannot be used.
     """
+    require_file(source, "suite")
     path = Path(source)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)

@@ -23,7 +23,8 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
         if misfit := evaluator.misfit(*RATING_BOUNDS):
             raise DefinitionError(where, found=misfit, do=_for_ratings(evaluator))
         return
-    is_metric, is_yes_or_no = _is_metric(expectation), _is_yes_or_no(expectation)
+    is_metric = _is_metric(expectation)
+    is_yes_or_no = expectation.score is None and gives_yes_or_no(expectation.measured_by)
     if is_of_ratings(evaluator) and (is_metric or is_yes_or_no):
         kind, do = ("yes or no", "use proportion") if is_yes_or_no else ("a metric", "use proportion, quantile or mean")
         found = f"it is for a judge's ratings from 1 to 10, and {expectation.title} is {kind}"
@@ -72,13 +73,10 @@ def _is_metric(expectation: "Expectation") -> bool:
     return not getattr(expectation.measured_by, "gives_ratings", True) or (bounds is not None and bounds[1] <= 1)
 
 
-def _is_yes_or_no(expectation: "Expectation") -> bool:
-    """Return whether a scorer says by its type that it gives yes or no."""
-    measured = expectation.measured_by
+def gives_yes_or_no(measured: object) -> bool:
+    """Return whether a scorer says by its type that it gives yes or no, and nothing else."""
     function = measured.function if isinstance(measured, FunctionScorer) else getattr(type(measured), "score", measured)
     returned = getattr(function, "__annotations__", {}).get("return")
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
     yes_or_no = [kind for kind in kinds if kind in (bool, "bool")]
-    return (
-        expectation.score is None and bool(yes_or_no) and all(kind in (bool, "bool", Score, NoneType) for kind in kinds)
-    )
+    return bool(yes_or_no) and all(kind in (bool, "bool", Score, NoneType) for kind in kinds)

@@ -15,7 +15,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
-from simeval.suites.fitting import require_fit
+from simeval.suites.fitting import gives_yes_or_no, require_fit
 from simeval.suites.script import Step, require_script
 from simeval.suites.user_mix import UserMix, UserPersona
 
@@ -112,6 +112,9 @@ class Expectation:
         if self.score is not None and paths and self.score not in paths:
             found = f"{self.measured_by.name} gives no {self.score!r}"
             raise DefinitionError("Expectation.score", found=found, do=nearest(self.score, paths))
+        if self.score is not None and gives_yes_or_no(self.measured_by):
+            found = f"{self.measured_by.name} gives yes or no, and no {self.score!r}"
+            raise DefinitionError("Expectation.score", found=found, do="leave it out")
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""

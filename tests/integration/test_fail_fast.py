@@ -2,7 +2,7 @@
 
 import shutil
 from datetime import date
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import anyio
 import pytest
 
-from simeval import Expectation, ProportionEvaluator, ScenarioTest
+from simeval import Expectation, ProportionEvaluator, ScenarioTest, scorer
 from simeval.core.quarantine import Quarantine
 from simeval.errors import DefinitionError
 from simeval.results.suite import SuiteResult
-from tests.support.early_stopping import SeededApp, engine, is_good, scenario, trial_seeds
+from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, scenario, trial_seeds
 
 pytestmark = pytest.mark.anyio
 BAD = (3, 8, 13, 18)
@@ -184,19 +184,24 @@ async def test_a_run_goes_on_without_fail_fast_and_pays_for_the_rest_alone(tmp_p
 
 
 async def test_one_that_has_ended_loses_nothing_of_the_others_where_it_is_resumed(tmp_path: Path) -> None:
-    suite = [scenario(title="slow"), scenario(title="fast")]
+    measured, enough = count(1), anyio.Event()
+
+    @scorer
+    async def good(output: str) -> bool:
+        if next(measured) == 30:  # of the fast one: the slow one is not answered yet
+            enough.set()
+        return output == "good"
+
+    then = Expectation(scorer=good, evaluator=AT_90)
+    suite = [scenario(then, title="slow"), scenario(then, title="fast")]
     scripts = {"slow": [False] * 100, "fast": [True] * 100}
     options: dict[str, Any] = {"fail_fast": True, "concurrency": 90, "min_trials": 5, "store": tmp_path / "runs.db"}
-    known, enough = ScriptedApp(suite, scripts, **options), anyio.Event()
-    answered: set[str] = set()
+    known = ScriptedApp(suite, scripts, **options)
     of_slow = {str(seed) for seed in trial_seeds(known.engine, suite[0])}
 
     async def app(message: str, state: dict[str, Any]) -> str:
         if message in of_slow:
             await enough.wait()
-        answered.add(message)
-        if len(answered) == 30:
-            enough.set()
         return await known(message, state)
 
     ended, started = await known.engine.evaluate(suite, app), known.started

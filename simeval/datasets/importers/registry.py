@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from simeval.core.validation import require
+from simeval.core.validation import require, require_file
 from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.importers.formats import (
@@ -93,6 +93,7 @@ def import_log(path: str | Path, *, format: str | LogReader = AUTO, name: str | 
     and the rest is there. Raises DefinitionError where the file cannot be opened, the format is not known, or nothing
     can be read.
     """
+    require_file(path, "log")
     path = Path(path)
     reader = _reader_of(path, format)
     stamp = FileStamp.of(path)

@@ -238,6 +238,8 @@ class App:
         elif seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
             raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
         response, state = _response(turn, returned, state, self.handler.named)
+        if self.silence is not None:
+            self.silence.has_answered = True
         answer = Message(
             role="assistant",
             content=response.response,

@@ -14,11 +14,12 @@ SILENT_SECONDS = 10.0  # from the first message on
 class Silence:
     """Warns once where an app has been asked and nothing has come of it for a while; `name` is the app's.
 
-    `limit_seconds` is how long a turn may take.
+    `limit_seconds` is how long a turn may take. Once it `has_answered`, it is known to answer.
     """
 
     name: str
     limit_seconds: float
+    has_answered: bool = field(default=False, init=False)
     _asked: int = field(default=0, init=False)
     _is_over: bool = field(default=False, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)

@@ -14,6 +14,7 @@ from simeval.core.settings import Settings
 from simeval.core.spill import SpillFile
 from simeval.core.trial import Failure, Judgement, Score, Verdict
 from simeval.engine.actors.empty_answers import EmptyAnswers
+from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.tally import Tally, outcome_of, show_found
 from simeval.engine.actors.unanswered import Unanswered
 from simeval.engine.actors.unconcluded import in_error, refused, undecided, without_conclusion
@@ -59,9 +60,11 @@ class Statistician:
         known: RestoredTrials,
         begun: date,
         beside: Sequence[Unanswered] = (),
+        silence: Silence | None = None,
     ) -> None:
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
-        self._unanswered, self._beside, self._empty, self._begun = Unanswered(), beside, EmptyAnswers(), begun
+        self._unanswered, self._beside, self._begun = Unanswered(silence=silence), beside, begun
+        self._empty = EmptyAnswers()
         self._told = set[str]()
         paired = pairs_of(plans, known)
         self._lost_pairs = lost_pairs(plans, paired)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from simeval.core.logs import warn_all
 from simeval.core.trial import Judgement
+from simeval.engine.actors.silence import Silence
 from simeval.results.failures import kind_of, without_turn
 from simeval.results.text import counted_of
 
@@ -14,10 +15,14 @@ FIRST_FEW = 5  # conversations after which it is told
 
 @dataclass(slots=True)
 class Unanswered:
-    """Looks whether an app has answered anything by now, and warns once where the first few conversations got none."""
+    """Looks whether an app has answered anything by now, and warns once where the first few conversations got none.
+
+    It is known by its `silence` to answer in conversations that are under way.
+    """
 
     who: str = "your app"
     asked: str = "conversation"  # as what it is counted
+    silence: Silence | None = None
     taken: int = 0
     has_answered: bool = False
     causes: dict[str, str] = field(default_factory=dict)
@@ -30,7 +35,8 @@ class Unanswered:
             self.has_answered = True
             return
         self.causes.setdefault(_CHANGING.sub("#", kind_of(failure.error)), failure.error)
-        if self.taken == FIRST_FEW and self.said:
+        is_answering = self.silence is not None and self.silence.has_answered
+        if self.taken == FIRST_FEW and self.said and not is_answering:
             warn_all(f"{self.who} has not answered once in {counted_of(self.taken, self.asked)}: {self._cause}")
 
     @property

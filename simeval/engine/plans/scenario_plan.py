@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from simeval.core.trial import Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.evaluators.ratings import RATING_BOUNDS
+from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
@@ -71,12 +71,17 @@ class Measure:
         score = select(measured, self.path, name=self.scorer.name)
         self.require_usable(score.value)
         if self.keeps_details:
-            return score
-        return Score(value=score.value, reasoning=score.reasoning or reason_at(score.details, self.path or ""))
+            return replace(score, value=float(score.value))
+        why = score.reasoning or reason_at(score.details, self.path or "")
+        return Score(value=float(score.value), reasoning=why)
 
     def require_usable(self, value: float) -> None:
         """Raise DefinitionError for a value that an evaluator cannot conclude on, NaN among them."""
         for evaluator in self.evaluators:
+            if isinstance(value, bool) and is_of_ratings(evaluator):
+                found = f"it returned {value}, and {type(evaluator).__name__} is for ratings from 1 to 10"
+                do = "use a ProportionEvaluator (in files proportion)"
+                raise DefinitionError(f"scorer {self.scorer.name}", found=found, do=do)
             if not evaluator.accepts(value):
                 low, high = getattr(evaluator, "bounds", RATING_BOUNDS)
                 do = "return a number" if isnan(value) else f"return a number from {low:g} to {high:g}"

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from simeval.core.app_handler import APP_FORMS
@@ -84,6 +85,8 @@ def name_of(handler: Callable[..., Any]) -> str:
 def _refuse_look_alikes(named: str) -> None:
     """Raise DefinitionError for what is nearly a name: a file, a module alone, or an address."""
     path, _, handler = named.partition(":")
+    if " " in path.strip() and which(path.split()[0]) is not None:
+        raise DefinitionError(f"app {named!r}", found="this is a program", do=f"write cmd:{named}")
     protocol, rest = path, handler
     module = path.removesuffix(".py").removeprefix("./")
     if path.endswith(".py") or (Path(f"{module}.py").is_file() and ("/" in path or not handler)):

@@ -119,12 +119,15 @@ def _usual_paths(value: Any, path: str) -> Iterator[str]:
 
 
 def value_of(text: str) -> Any:
-    """Return the JSON object, list or text that a text is, else the text itself: a number is a part of an answer."""
+    """Return the JSON object, list or text that a text is, else the text itself: a number is a part of an answer.
+
+    JSON's null is None, which is no answer: an app sends it that forgot to return one.
+    """
     try:
         found = json.loads(text)
     except ValueError:
         return text
-    return found if isinstance(found, (dict, list, str)) else text
+    return found if found is None or isinstance(found, (dict, list, str)) else text
 
 
 async def events_of(lines: AsyncIterable[bytes], *, are_server_sent: bool) -> AsyncIterator[Any]:
