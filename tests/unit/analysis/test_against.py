@@ -46,7 +46,7 @@ def test_a_run_that_stopped_on_its_data_is_known_as_one() -> None:
 
 
 def test_what_the_other_run_does_not_have_is_left_out_and_named() -> None:
-    also, average = ProportionEvaluator(min_proportion=0.5), MeanEvaluator(at_least=5, bounds=(0, 10))
+    also, average = ProportionEvaluator(min_proportion=0.5), MeanEvaluator(at_least=0.5)
     old = run(scenario(share([True]), mean(average.describe(), label="helps")))
 
     with logged(f"helps: {also.describe()}: it is not there") as absent, logged("no yes or no") as averaged:
