@@ -31,6 +31,8 @@ from simeval.datasets.files import read_dataset
 from simeval.errors import DefinitionError
 from simeval.models.providers.offline import OfflineModel
 from simeval.scorers import Contains, EachTurn, ValidJSON
+from simeval.store.runs import Runs
+from simeval.suites import load_suite
 from tests.support.mistakes import QUIET, SUITE
 from tests.support.misused import MISUSED
 
@@ -284,6 +286,35 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "what is expected is a text": (
         lambda: ScenarioTest(title="t", given="g", when="w", then=cast("Any", "It answers")),
         "ScenarioTest 't': then: found 'It answers'; give one or more Expectations.",
+    ),
+    "a suite is a list": (
+        lambda: load_suite(cast("Any", ["suite.yaml"])),
+        "suite: found ['suite.yaml']; give the path of a file.",
+    ),
+    "a dataset is rows": (
+        lambda: read_dataset(cast("Any", [{"question": "a"}])),
+        "dataset: found [{'question': 'a'}]; give the path of a file.",
+    ),
+    "a recorded conversation is a list": (
+        lambda: dataset_of([Example(inputs={"q": "a"}, conversation=cast("Any", [{"role": "user"}]))]),
+        "dataset 'dataset', example 1, conversation: found [{'role': 'user'}]; give a "
+        "Conversation(messages=(Message(...), ...)).",
+    ),
+    "a recorded column is a list": (
+        lambda: dataset_of([{"q": "a", "a": "b"}], recorded=cast("Any", ["a"])),
+        "recorded: found ['a']; name one column.",
+    ),
+    "runs are those of an address": (
+        lambda: Runs(cast("Any", "runs.db")),
+        "Runs: found 'runs.db'; give an open database: simeval.store.open_database(PATH).",
+    ),
+    "metadata is given with scenarios": (
+        lambda: Engine(store=None).evaluate_sync([FIRST], str, **cast("Any", {"metadata": {}})),
+        "evaluate: found the argument 'metadata'; leave it out: it is for a Dataset.",
+    ),
+    "a setting has the name of another tool": (
+        lambda: Engine(**cast("Any", {"n_trials": 5})),
+        "settings: there is no setting 'n_trials'; did you mean 'sample_size'?",
     ),
     "a dataset is not there": (
         lambda: list(read_dataset(Path("no.csv"))),

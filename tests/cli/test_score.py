@@ -126,6 +126,10 @@ def test_a_table_says_which_column_was_recorded_and_which_is_the_reference(folde
         (("chat.jsonl", "--scorers", "exact_match"), "the columns are"),
         (("nothing.jsonl", "--scorers", "valid_json"), "nothing.jsonl"),
         (("answers.csv", "--scorers", "valid_json"), "there is no app"),
+        (
+            ("answers.csv", "--recorded=said", "--output=ideal", "--scorers=exact_match", "--share=exact_match.f1=0.5"),
+            "simeval: --share: exact_match gives yes or no, and no 'f1'; leave it out.",
+        ),
         (("chat.jsonl", "--scorers", "valid_json", "--app", "mine:nobody"), "nobody"),
     ],
 )
@@ -177,6 +181,15 @@ class TestRuns:
         result = json.loads((folder / "again.json").read_text("utf-8"))
         assert result["examples"]["values"]["valid_json.valid"] == [1] * 15 + [0] * 5
         assert result["dataset"]["name"].startswith("run ")
+
+    def test_examples_of_equal_inputs_are_measured_anew(self, folder: Path) -> None:
+        asked = {"messages": [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "{}"}]}
+        (folder / "twice.jsonl").write_text(f"{json.dumps(asked)}\n" * 2)
+        simeval(folder, "score", "twice.jsonl", "--scorers", "turn_count")
+
+        again = simeval(folder, "score", "last", "--scorers", "valid_json", "--json", "-")
+
+        assert json.loads(again.stdout)["examples"]["values"]["valid_json.valid"] == [1, 1]
 
     def test_a_run_that_is_not_there_is_told(self, folder: Path) -> None:
         simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count")

@@ -85,3 +85,9 @@ def test_an_answer_that_is_nothing_to_measure_is_refused_where_it_is_logged(outp
 def test_an_input_with_a_name_that_is_taken_is_refused_where_it_is_logged(name: str) -> None:
     with pytest.raises(DefinitionError, match=f"{name}.*give it another name"):
         logger().log("4", inputs={name: "2 + 2"}, scores={"right": True})
+
+
+@pytest.mark.parametrize("directions", [{"correct": "up"}, {"correct": True}, ["correct"]])
+def test_a_direction_that_is_none_is_refused_before_anything_is_logged(directions: Any) -> None:
+    with pytest.raises(DefinitionError, match=r"EvaluationLogger 'sums': .*found"):
+        logger(directions=directions)

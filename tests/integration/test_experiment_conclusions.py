@@ -216,3 +216,19 @@ async def test_a_dataset_is_evaluated_as_an_experiment() -> None:
 
     assert one.run.definition == other.run.definition
     assert [metric.estimate for metric in one.metrics] == [metric.estimate for metric in other.metrics]
+
+
+@pytest.mark.parametrize("measured", [{"ok": True}, {"ok": False}])
+async def test_yes_or_no_is_no_rating(measured: dict[str, bool]) -> None:
+    @scorer
+    def named(output: object) -> dict[str, bool]:
+        return measured
+
+    bar = SuccessRateEvaluator(min_proportion=0.5)
+    result = await engine().evaluate(sums(20), double, then=Expectation(scorer=named, score="ok", evaluator=bar))
+
+    said = (
+        f"it returned {measured['ok']}, and SuccessRateEvaluator is for ratings from 1 to 10; use a ProportionEvaluator"
+    )
+    assert result.outcome == "error"
+    assert said in str(result.expectations[0].results[0])

@@ -3,7 +3,7 @@
 import logging
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -83,7 +83,7 @@ async def test_what_is_no_completion_is_told_with_its_place(role: int) -> None:
     models[role] = Texts()
 
     told = r"mine/judge cannot be used \(code\): its complete \(test_own_models\.py, line \d+\) returned str; return a "
-    with pytest.raises(ModelUnusable, match=f"^{told}Completion of simeval.models$"):
+    with pytest.raises(ModelUnusable, match=f"^{told}Completion of simeval.models, with a text$"):
         await Engine(*models).evaluate(scenario(sample_size=3), good_app)
 
 
@@ -101,3 +101,28 @@ async def test_what_a_user_raises_is_its_own_and_not_the_engines() -> None:
 async def test_a_class_is_no_model(models: Any) -> None:
     with pytest.raises(DefinitionError, match=r"model: found the class Mine; make an object of it, such as Mine\(\)"):
         await Engine(*models).evaluate(scenario(sample_size=3), good_app)
+
+
+@pytest.mark.parametrize(
+    ("completion", "wrong"),
+    [
+        (Completion(text=cast("Any", None)), "text is NoneType"),
+        (Completion(text=cast("Any", {"score": 9})), "text is dict"),
+        (Completion(text="{}", prompt_tokens=cast("Any", "3")), "prompt_tokens is str"),
+    ],
+)
+async def test_a_completion_of_other_things_is_told(completion: Completion, wrong: str) -> None:
+    class Odd(Mine):
+        async def complete(self, request: Request) -> Any:
+            return completion
+
+    with pytest.raises(ModelUnusable, match=f"returned a Completion of which {wrong}; return a Completion of simeval"):
+        await Engine(Odd(), "offline/user").evaluate(scenario(sample_size=3), good_app)
+
+
+def test_a_name_is_a_text() -> None:
+    class Nameless(Texts):
+        name = cast("Any", None)
+
+    with pytest.raises(DefinitionError, match="model Nameless: name: found None; give it a name that is a text; of a"):
+        Engine(Nameless(name=cast("Any", None)))

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from simeval import MeanEvaluator, scorer
+from simeval import MeanEvaluator, ProportionEvaluator, scorer
 from simeval.core.trial import Failure
 from simeval.errors import DefinitionError
 from simeval.results.experiment import ExperimentResult
@@ -125,6 +125,32 @@ async def test_conversations_have_rows_too_the_same_from_the_store(tmp_path: Pat
     assert "5 of 5 rows are in rows.jsonl" in found.stdout
     lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
     assert lines == [json.loads(json.dumps(row.encode())) for row in rows]
+
+
+async def test_rows_have_the_names_of_metrics_whatever_is_concluded_on(tmp_path: Path) -> None:
+    @scorer
+    def polite(output: str) -> dict[str, object]:
+        return {"ok": False, "words": 2, "reason": "no greeting"}
+
+    bar = ProportionEvaluator(threshold=1, min_proportion=0.5)
+    one = scenario("One", sample_size=1, then=Expectation(scorer=polite, score="ok", evaluator=bar))
+    labelled = scenario("Two", sample_size=1, then=Expectation(scorer=polite, score="ok", evaluator=bar, label="tone"))
+    result = await engine(store=tmp_path / "store.db", early_stopping=False).evaluate([one, labelled], good_app)
+    own, named = list(result.rows)
+
+    assert {name: each.value for name, each in own.scores.items()} == {"polite.ok": False, "polite.words": 2}
+    assert own.scores["polite.ok"].value is False
+    assert own.scores["polite.ok"].comment == "no greeting"
+    assert list(named.scores) == ["tone", "tone.ok", "tone.words"]
+
+
+async def test_a_yes_or_no_stays_one_where_it_is_concluded_on() -> None:
+    bar = ProportionEvaluator(threshold=1, min_proportion=0.5)
+    then = Expectation(scorer=right, score="ok", evaluator=bar)
+
+    found = list((await measured(then=then)).rows)
+
+    assert found[1].scores["right.ok"].value is False
 
 
 async def test_a_frame_of_a_library_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

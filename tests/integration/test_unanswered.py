@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import pytest
 
-from simeval import Expectation, ProportionEvaluator, dataset_of
+from simeval import AppResponse, Expectation, ProportionEvaluator, dataset_of
 from simeval.core.logs import event_of
+from simeval.engine.actors.unanswered import FIRST_FEW
 from simeval.scorers import ValidJSON
 from simeval.suites.apps.remote_app import AppFailure
 from tests.support.suites import Engine, scenario
@@ -166,3 +168,28 @@ async def test_its_cause_stands_in_the_report_once() -> None:
     result = await Engine(seed=1).evaluate(SUITE, parses)
 
     assert str(result).count("JSONDecodeError") == 1
+
+
+async def test_it_is_not_said_of_one_that_answers_in_conversations_under_way(caplog: pytest.LogCaptureFixture) -> None:
+    suite = [scenario(title="Fees", when="asks for the fee"), scenario(title="Days", when="asks for the day")]
+    failed, answered = anyio.Event(), anyio.Event()
+    failures: list[str] = []
+
+    async def app(message: str, state: dict[str, Any]) -> AppResponse:
+        if "fee" in message:
+            await answered.wait()
+            failures.append(message)
+            if len(failures) > 2 * FIRST_FEW:
+                failed.set()
+            raise ValueError("no fees")
+        answered.set()
+        if state:
+            await failed.wait()  # no conversation has ended before the failures are counted
+        return AppResponse("Tuesday. What else?", {"turns": 1})
+
+    with caplog.at_level(logging.WARNING, logger="simeval"):
+        result = await Engine(seed=1, app_timeout_seconds=300).evaluate(suite, app)
+
+    assert not any("has not answered once" in record.getMessage() for record in caplog.records)
+    assert len(failures) == 30
+    assert result["Days"].conversations[0].responses

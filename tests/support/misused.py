@@ -134,6 +134,14 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         "run: there is no option '--max-turns'; a scenario says it: write max_turns, such as max_turns: 8, in the "
         "suite file.",
     ),
+    "a program is no handler": (
+        ("run", "suite.yaml", "--app", "sh bot.sh"),
+        "app 'sh bot.sh': this is a program; write cmd:sh bot.sh.",
+    ),
+    "one app is selected": (
+        ("select", "suite.yaml", "--app", "mistaken_app:handle"),
+        "select: --app: found 'mistaken_app:handle'; give --app twice or more, once for each app.",
+    ),
     "an option stands where a file is named": (
         (*RUN, "--html", "-q"),
         "report '-q': this looks like an option; name a file behind the option before it, or write it as ./-q.",

@@ -119,6 +119,20 @@ async def test_where_a_text_may_be_is_told(server: WebApp) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("written", "answer"), [("null", None), ("42", "42"), ("true", "true"), ("nullable", "nullable")]
+)
+async def test_a_program_that_writes_null_has_not_answered(written: str, answer: str | None) -> None:
+    app = CommandApp(f"echo {written}")
+
+    if answer is not None:
+        assert await said(app) == answer
+        return
+    with pytest.raises(AppFailure, match="no text is found in its answer null"):
+        await said(app)
+
+
+@pytest.mark.anyio
 async def test_an_app_that_hangs_up_is_told_so() -> None:
     async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
