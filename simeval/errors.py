@@ -169,7 +169,7 @@ class ModelUnusable(ModelError):
             "server": "try again later",
             "timeout": "try again later",
             "rate_limit": "try again later",
-            "code": "return a Completion of simeval.models, with a text",
+            "code": "return a simeval.models.Completion with a text",
         }.get(self.kind, "check the model's name and options")
         return f"{self.model} cannot be used ({self.kind}): {self.problem[:LONGEST_PROBLEM]}; {advice}"
 

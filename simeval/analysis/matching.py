@@ -94,9 +94,10 @@ def match_experiments(
     rows = [_metric(name, old, new, places, said.get(name) or _declared(name, old, new)) for name in names]
     rows += _crashes(old, new, places)
     if not rows:
-        measured = "; ".join(", ".join(each.scorers) or "nothing" for each in (old, new))
+        measured = "; ".join(", ".join(each.scorers) or "no scorers" for each in (old, new))
         found = f"the runs have no metric in common ({measured})"
-        raise DefinitionError("compare", found=found, do="give two runs with the same scorers")
+        do = "give two runs with the same scorers; what is only concluded on is not compared"
+        raise DefinitionError("compare", found=found, do=do)
     return Match(
         rows=tuple(rows),
         baseline=_experiment(old, names, len(before) - len(places)),

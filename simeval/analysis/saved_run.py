@@ -216,7 +216,7 @@ def read_result(source: Source, where: str) -> Saved:
     if isinstance(source, (SavedRun, SavedExperiment)):
         return source
     if isinstance(source, (str, Path)):
-        if not Path(source).suffix:
+        if len(Path(source).parts) == 1 and not Path(source).suffix:
             do = f"give a result; `simeval show {source} --json PATH` writes that of a stored run, for json.loads"
             raise DefinitionError(where, found=f"found a text, {str(source)!r}", do=do)
         do = "give what the file holds: json.loads(Path(...).read_text())"

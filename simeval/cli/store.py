@@ -76,7 +76,8 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
         for path in (json_path, written.html_path, written.markdown_path):
             require_writable(path, read=(store, written.baseline))
         if json_path is not None:
-            write_json(json_path, runs.document(run_id))
+            document = runs.document(run_id)
+            write_json(json_path, {name: document[name] for name in document if name != "printed"})
         if written.html_path is not None:
             write_report(written.html_path, StoredSource(database, run_id))
         if written.markdown_path is not None:

@@ -2,10 +2,13 @@
 
 import os
 from functools import partial
+from inspect import isasyncgen, isgenerator
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 OWN, INSTALLED, OURS, STANDARD = range(4)  # whose code a frame runs; the first there is is named
+_CALL = "__call__"
 _SIMEVAL = Path(__file__).parents[1]
 _LIBRARY = Path(os.__file__).parent
 
@@ -16,11 +19,15 @@ def defined_at(function: object) -> str:
     Of what a generator function gave, it is where that function stands.
     """
     found: Any = function.func if isinstance(function, partial) else function
-    code = getattr(found, "ag_code", None) or getattr(found, "gi_code", None)
-    if code is None and callable(found):
-        called = found if hasattr(found, "__code__") else getattr(found, "__func__", type(found).__call__)
+    code: Any
+    if isasyncgen(found):
+        code = found.ag_code
+    elif isgenerator(found):
+        code = found.gi_code
+    else:
+        called = found if hasattr(found, "__code__") else getattr(found, "__func__", getattr(type(found), _CALL, None))
         code = getattr(called, "__code__", None)
-    if code is None or rank_of(code.co_filename) != OWN:
+    if not isinstance(code, CodeType) or rank_of(code.co_filename) != OWN:
         return ""
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 

@@ -102,7 +102,7 @@ def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -
     `strict`, quotes that do not fit are an error. Raises DefinitionError with the line.
     """
     csv.field_size_limit(max(_LARGEST_CELL, csv.field_size_limit()))  # of the whole process: there is no other
-    texts = _texts(path)
+    texts = text_lines(path)
     first = next(texts, "")
     reader = csv.reader(chain([first], texts), delimiter=delimiter or max(",;\t", key=first.count), strict=strict)
     number = 1
@@ -115,7 +115,7 @@ def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -
         raise DefinitionError(f"{path}, line {number}", found=str(error), do="write it as CSV") from error
 
 
-def _texts(path: Path) -> Iterator[str]:
+def text_lines(path: Path) -> Iterator[str]:
     """Return the lines of a file with their ends, of whichever system. Raises DefinitionError."""
     for number, line, problem in _lines(path):
         where = f"{path}, line {number}"

@@ -83,8 +83,8 @@ def check(each: "Field[Any]", value: object) -> None:
     elif (its_own := about_of(each).check) is not None:
         its_own(value, each.name)
     elif get_origin(each.type) is Sequence:
-        do = f"give a list, such as [{value!r:.40}]"
-        require(isinstance(value, (list, tuple)), each.name, found=value, do=do)
+        do = f"give a list, such as [{value!r:.40}]" if isinstance(value, str) else "give a list"
+        require(isinstance(value, (list, tuple, set, frozenset)), each.name, found=value, do=do)
     elif kinds := [kind for kind in alternatives(each.type) if kind in _WORDS]:
         do = f"give {' or '.join(map(_WORDS.__getitem__, kinds))}"
         require(isinstance(value, tuple(kinds)), each.name, found=value, do=do)

@@ -2,13 +2,15 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, get_args
 
-from simeval.core.row_files import JSON_LINES, csv_rows, sound_lines
+from simeval.core.row_files import JSON_LINES, csv_rows, sound_lines, text_lines
 from simeval.core.validation import require_file, require_one_of
 from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
 from simeval.datasets.file_stamp import FileStamp
@@ -21,8 +23,9 @@ Form = Literal["simeval", "openai", "sharegpt"]
 Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
-DELIMITERS = {".csv": None, ".tsv": "\t"}  # None is told by the first line
+DELIMITERS = {".csv": ",", ".tsv": "\t"}  # where a file does not show another
 PARQUET = ".parquet"
+_QUOTED = re.compile(r'"[^"]*"')  # a cell in quotes, or what stands between those that are doubled in it
 TABLES = (".csv", ".tsv", ".parquet")  # what can be no log
 
 
@@ -168,7 +171,7 @@ def _json_rows(file: _File) -> Iterator[Numbered]:
 
 
 def _csv_rows(file: _File) -> Iterator[Numbered]:
-    rows = csv_rows(file.path, delimiter=DELIMITERS[file.form])
+    rows = csv_rows(file.path, delimiter=";" if _has_semicolons(file) else DELIMITERS[file.form])
     header: list[str] | None = None
     for number, cells in rows:
         where = f"{file.place} {number}"
@@ -176,6 +179,14 @@ def _csv_rows(file: _File) -> Iterator[Numbered]:
             header = _header(cells, where)
         else:
             yield number, _row(header, cells, where)
+
+
+def _has_semicolons(file: _File) -> bool:
+    """Return whether a CSV file is parted by semicolons: as many in its second line as in the first, and no comma."""
+    if file.form != ".csv":
+        return False
+    lines = [_QUOTED.sub("", line) for line in islice(filter(str.strip, text_lines(file.path)), 2)]
+    return len(lines) == 2 and "," not in lines[0] and 0 < lines[0].count(";") == lines[1].count(";")
 
 
 def _header(cells: Sequence[str], where: str) -> list[str]:
@@ -189,7 +200,7 @@ def _header(cells: Sequence[str], where: str) -> list[str]:
 
 def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, str]:
     if len(cells) != len(header):
-        do = "quote cells with commas or line breaks in them"
+        do = "quote cells in which a separator or a line break stands"
         raise DefinitionError(where, found=f"it has {len(cells)} cells under {len(header)} columns", do=do)
     return dict(zip(header, cells, strict=True))
 

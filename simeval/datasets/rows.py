@@ -19,6 +19,7 @@ from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
 from simeval.core.validation import closest, require
 from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
+from simeval.datasets.importers.messages import ROLES
 from simeval.errors import DefinitionError
 
 Row = Mapping[str, Any]
@@ -214,7 +215,8 @@ def _require_usable(message: Row, where: str) -> None:
     role = message["role"]
     if role not in CHAT_ROLES:
         *others, last = map(repr, CHAT_ROLES)
-        do = closest(role, CHAT_ROLES) or f"use {', '.join(others)} or {last}"
+        meant = f"write {ROLES[role.lower()]!r}" if role.lower() in ROLES else closest(role, CHAT_ROLES)
+        do = meant or f"use {', '.join(others)} or {last}"
         raise DefinitionError(f"{where}.role", found=f"found {role!r}", do=do)
     if message.get("content") is None and role in ASKING:
         raise DefinitionError(where, found=f"found {message!r:.80}, without content", do="give role and content")

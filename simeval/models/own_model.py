@@ -1,12 +1,17 @@
 """A model that is an object of the user's own: what its code does wrong is told as its mistake, with its place."""
 
+from dataclasses import replace
 from inspect import isawaitable
+from numbers import Real
+from typing import Any
 
 from simeval.core.capture import Caught, capture, guarded, place_of, said_of
 from simeval.core.frames import defined_at
 from simeval.core.logs import warn_all
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Model, Request, Wrapped
+
+_COUNTED = ("prompt_tokens", "completion_tokens")
 
 
 class OwnModel(Wrapped):
@@ -23,7 +28,8 @@ class OwnModel(Wrapped):
 
         found = await capture(answer)
         if isinstance(found, Completion) and not (wrong := _wrong_in(found)):
-            return found
+            asked, answered = (int(getattr(found, name) or 0) for name in _COUNTED)
+            return replace(found, prompt_tokens=asked, completion_tokens=answered)
         if isinstance(found, Caught):
             if isinstance(found.error, ModelError):
                 raise found.error
@@ -36,9 +42,8 @@ class OwnModel(Wrapped):
 
 
 def _wrong_in(found: Completion) -> str:
-    """Say what of a completion is not as it is declared; nothing where all is."""
-    counted = ("prompt_tokens", "completion_tokens")
-    kinds = {"text": str, **dict.fromkeys(counted, int)}
+    """Say what of a completion is not as it is declared; nothing where all is. What is not counted may be None."""
+    kinds: dict[str, Any] = {"text": str, **dict.fromkeys((*_COUNTED, "cost_usd"), Real | None)}
     wrong = [name for name, kind in kinds.items() if not isinstance(getattr(found, name), kind)]
     return f"{wrong[0]} is {type(getattr(found, wrong[0])).__name__}" if wrong else ""
 

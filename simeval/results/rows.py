@@ -208,17 +208,24 @@ def _scores(label: str, result: Score | Failure, *, is_concluded: bool) -> Itera
         if not result.is_unneeded:
             yield label, RowScore(failure=result)
         return
-    of_scorer = label
+    parts, of_scorer = dict(parts_of(result)), label
     if is_concluded:
-        within = next((path for path, _ in parts_of(result) if path and label.endswith(f".{path}")), "")
+        within = _concluded_path(label, result, parts)
         of_scorer = label.removesuffix(f".{within}")  # the label of a number is the scorer's, with its path
-        if not (within and result.details):
-            yield label, RowScore(value=_known(result.value), comment=result.reasoning)
-        if not result.details:
-            return
-    for path, part in parts_of(result):
-        comment = reason_at(result.details, path) or result.reasoning
-        yield f"{of_scorer}.{path}" if path else of_scorer, RowScore(value=_known(part), comment=comment)
+        comment = result.reasoning or reason_at(result.details, within)
+        yield label, RowScore(value=_known(parts[within] if within else result.value), comment=comment)
+        parts = {path: part for path, part in parts.items() if result.details and path != within}
+    for path, part in parts.items():
+        name = f"{of_scorer}.{path}" if path else of_scorer
+        if not is_concluded or name != label:
+            comment = reason_at(result.details, path) or result.reasoning
+            yield name, RowScore(value=_known(part), comment=comment)
+
+
+def _concluded_path(label: str, result: Score, parts: Mapping[str, object]) -> str:
+    """Return where among the details the number stands that a label ends with the path of; empty where it does not."""
+    alike = [path for path, part in parts.items() if path and label.endswith(f".{path}") and part == result.value]
+    return max(alike, key=len, default="")
 
 
 def _known(value: float | bool | str | None) -> float | bool | str | None:

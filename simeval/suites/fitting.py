@@ -24,12 +24,13 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
             raise DefinitionError(where, found=misfit, do=_for_ratings(evaluator))
         return
     is_metric = _is_metric(expectation)
-    is_yes_or_no = expectation.score is None and gives_yes_or_no(expectation.measured_by)
+    is_yes_or_no = expectation.score is None and gives_yes_or_no(expectation.measured_by, or_scores=True)
     if is_of_ratings(evaluator) and (is_metric or is_yes_or_no):
         kind, do = ("yes or no", "use proportion") if is_yes_or_no else ("a metric", "use proportion, quantile or mean")
         found = f"it is for a judge's ratings from 1 to 10, and {expectation.title} is {kind}"
         raise DefinitionError(where, found=found, do=do)
-    _require_between(evaluator, _bounds_of(expectation, is_yes_or_no=is_yes_or_no), where, expectation.title)
+    is_nothing_else = is_yes_or_no and gives_yes_or_no(expectation.measured_by)
+    _require_between(evaluator, _bounds_of(expectation, is_yes_or_no=is_nothing_else), where, expectation.title)
     is_unset = getattr(evaluator, "threshold", None) == 1 and evaluator.prefers_high
     if is_unset and _is_better_lower(expectation):
         found = f"{expectation.title} is better when it is lower, and this asks for 1 or more"
@@ -47,10 +48,9 @@ def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, 
 
 def _bounds_of(expectation: "Expectation", *, is_yes_or_no: bool) -> Bounds | None:
     """Return between what the scores lie, where a scorer says it or its type does."""
-    if is_yes_or_no:
-        return UNIT
     measured = expectation.measured_by
-    return measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
+    declared = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
+    return UNIT if is_yes_or_no and declared is None else declared
 
 
 def _for_ratings(evaluator: "Evaluator") -> str:
@@ -73,10 +73,11 @@ def _is_metric(expectation: "Expectation") -> bool:
     return not getattr(expectation.measured_by, "gives_ratings", True) or (bounds is not None and bounds[1] <= 1)
 
 
-def gives_yes_or_no(measured: object) -> bool:
-    """Return whether a scorer says by its type that it gives yes or no, and nothing else."""
+def gives_yes_or_no(measured: object, *, or_scores: bool = False) -> bool:
+    """Return whether a scorer says by its type that it gives yes or no, and nothing else but, perhaps, Scores."""
     function = measured.function if isinstance(measured, FunctionScorer) else getattr(type(measured), "score", measured)
     returned = getattr(function, "__annotations__", {}).get("return")
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
     yes_or_no = [kind for kind in kinds if kind in (bool, "bool")]
-    return bool(yes_or_no) and all(kind in (bool, "bool", Score, NoneType) for kind in kinds)
+    others = (Score, NoneType) if or_scores else (NoneType,)
+    return bool(yes_or_no) and all(kind in (bool, "bool", *others) for kind in kinds)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, cast
+from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -135,6 +136,11 @@ class TestHandlers:
         [told] = {failure.error for _, failure in result.failures}
         assert result.outcome == "error"
         assert f"gave {said}; give mappings, such as {{'name': 'find', 'arguments': {{}}}}" in told
+
+    async def test_a_mock_can_be_an_app(self) -> None:
+        result = await Engine(seed=1).evaluate(scenario(sample_size=1), Mock(return_value="hello"))
+
+        assert result.conversations[0].output == "hello"
 
     async def test_an_answer_that_is_not_awaited_is_told(self) -> None:
         async def model(message: str) -> str:

@@ -2,9 +2,10 @@
 
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from simeval import Expectation
@@ -77,13 +78,25 @@ async def test_methods_need_not_be_async() -> None:
     assert result.expectations[0].scores == (9.0, 9.0, 9.0)
 
 
+async def test_tokens_may_be_any_numbers_or_not_counted() -> None:
+    class Counting(Mine):
+        async def complete(self, request: Request) -> Any:
+            found = await super().complete(request)
+            return replace(found, prompt_tokens=None, completion_tokens=np.int64(7))
+
+    result = await Engine(Counting(), "offline/user").evaluate(scenario(sample_size=3), good_app)
+
+    assert result.trials == 3
+    assert result.run.usage["judge"].completion_tokens == 21
+
+
 @pytest.mark.parametrize("role", [0, 1])
 async def test_what_is_no_completion_is_told_with_its_place(role: int) -> None:
     models: list[Any] = ["offline/judge", "offline/user"]
     models[role] = Texts()
 
     told = r"mine/judge cannot be used \(code\): its complete \(test_own_models\.py, line \d+\) returned str; return a "
-    with pytest.raises(ModelUnusable, match=f"^{told}Completion of simeval.models, with a text$"):
+    with pytest.raises(ModelUnusable, match=f"^{told}simeval.models.Completion with a text$"):
         await Engine(*models).evaluate(scenario(sample_size=3), good_app)
 
 
@@ -116,7 +129,9 @@ async def test_a_completion_of_other_things_is_told(completion: Completion, wron
         async def complete(self, request: Request) -> Any:
             return completion
 
-    with pytest.raises(ModelUnusable, match=f"returned a Completion of which {wrong}; return a Completion of simeval"):
+    with pytest.raises(
+        ModelUnusable, match=f"returned a Completion of which {wrong}; return a simeval"
+    ):
         await Engine(Odd(), "offline/user").evaluate(scenario(sample_size=3), good_app)
 
 

@@ -144,6 +144,21 @@ async def test_rows_have_the_names_of_metrics_whatever_is_concluded_on(tmp_path:
     assert list(named.scores) == ["tone", "tone.ok", "tone.words"]
 
 
+async def test_a_label_that_ends_like_another_number_hides_none() -> None:
+    @scorer
+    def tone(output: str) -> dict[str, object]:
+        return {"b": 3.0, "a": {"b": 5.0}}
+
+    bar = ProportionEvaluator(threshold=4, min_proportion=0.5)
+    nested = scenario("One", sample_size=1, then=Expectation(scorer=tone, score="a.b", evaluator=bar))
+    labelled = scenario("Two", sample_size=1, then=Expectation(scorer=tone, score="a.b", evaluator=bar, label="x.b"))
+    result = await engine(early_stopping=False).evaluate([nested, labelled], good_app)
+    own, named = ({name: each.value for name, each in row.scores.items()} for row in result.rows)
+
+    assert own == {"tone.a.b": 5.0, "tone.b": 3.0}
+    assert named == {"x.b": 5.0, "x.b.b": 3.0, "x.b.a.b": 5.0}
+
+
 async def test_a_yes_or_no_stays_one_where_it_is_concluded_on() -> None:
     bar = ProportionEvaluator(threshold=1, min_proportion=0.5)
     then = Expectation(scorer=right, score="ok", evaluator=bar)

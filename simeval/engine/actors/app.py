@@ -237,7 +237,7 @@ class App:
             seconds = returned.seconds
         elif seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
             raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")
-        response, state = _response(turn, returned, state, self.handler.named)
+        response, state = _response(turn, returned, state, self.handler)
         if self.silence is not None:
             self.silence.has_answered = True
         answer = Message(
@@ -340,29 +340,35 @@ def _metadata(response: AppResponse) -> Mapping[str, Any]:
     return response.metadata if response.context is None else {**response.metadata, CONTEXT: response.context}
 
 
-def _response(turn: int, returned: Any, state: Any, who: str) -> tuple[AppResponse, Any]:
+def _response(turn: int, returned: Any, state: Any, handler: Handler) -> tuple[AppResponse, Any]:
     """Read what a handler returned, and the state it wants back at the next turn."""
     if isinstance(returned, str):
         returned = AppResponse(returned)
     elif isinstance(returned, tuple) and len(returned) == 2:
         returned = AppResponse(*returned)
+    if problem := _problem_of(returned):
+        raise AppError(turn, f"{handler.named} {problem}")
+    return returned, state if returned.state is UNCHANGED else returned.state
+
+
+def _problem_of(returned: Any) -> str:
+    """Say what is wrong with what a handler returned; nothing where it is an answer."""
+    inner = returned.response if isinstance(returned, AppResponse) else returned
+    if inspect.iscoroutine(inner):
+        inner.close()
+        return "returned a coroutine: an `await` is missing before the call it returns"
     if not isinstance(returned, AppResponse) or not isinstance(returned.response, str):
-        inner = returned.response if isinstance(returned, AppResponse) else returned
-        if inspect.iscoroutine(inner):
-            inner.close()
-            raise AppError(turn, f"{who} returned a coroutine: an `await` is missing before the call it returns")
-        raise AppError(
-            turn, f"{who} returned {_kind(returned)}; it must return an AppResponse, a text, or (text, state)"
-        )
+        return f"returned {_kind(returned)}; it must return an AppResponse, a text, or (text, state)"
     calls = () if returned.tool_calls is None else returned.tool_calls
     are_listed = isinstance(calls, Sequence) and not isinstance(calls, str)
     strange = [call for call in calls if not isinstance(opened(call), Mapping)] if are_listed else [calls]
     if strange:
-        said = f"{who} gave {type(strange[0]).__name__} {'in' if are_listed else 'for'} the list tool_calls"
-        raise AppError(turn, f"{said}; give mappings, such as {{'name': 'find', 'arguments': {{}}}}")
+        where = "in" if are_listed else "for"
+        do = "give mappings, such as {'name': 'find', 'arguments': {}}"
+        return f"gave {type(strange[0]).__name__} {where} the list tool_calls; {do}"
     if not isinstance(returned.metadata, Mapping):
-        raise AppError(turn, f"{who} gave {type(returned.metadata).__name__} for metadata; give a mapping")
-    return returned, state if returned.state is UNCHANGED else returned.state
+        return f"gave {type(returned.metadata).__name__} for metadata; give a mapping"
+    return ""
 
 
 def _kind(returned: Any) -> str:

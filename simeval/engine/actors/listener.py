@@ -21,7 +21,8 @@ class Listener:
     def __post_init__(self) -> None:
         do = "give a plain function that takes a Message"
         fits = callable(self.function) and not isinstance(self.function, type)
-        require(fits and not iscoroutinefunction(self.function), "listen", found=self.function, do=do)
+        is_async = any(map(iscoroutinefunction, (self.function, getattr(self.function, "__call__", None))))  # noqa: B004
+        require(fits and not is_async, "listen", found=self.function, do=do)
 
     def hear(self, message: Message) -> None:
         """Call it; the first error is a warning."""

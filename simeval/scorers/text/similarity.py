@@ -67,6 +67,7 @@ class Contains(TextScorer):
     at_least: int | None = None
 
     direction = "higher"
+    bounds = UNIT
     quick = True
 
     def __post_init__(self) -> None:

@@ -85,7 +85,7 @@ def name_of(handler: Callable[..., Any]) -> str:
 def _refuse_look_alikes(named: str) -> None:
     """Raise DefinitionError for what is nearly a name: a file, a module alone, or an address."""
     path, _, handler = named.partition(":")
-    if " " in path.strip() and which(path.split()[0]) is not None:
+    if " " in path.strip() and not Path(path).exists() and which(path.split()[0]) is not None:
         raise DefinitionError(f"app {named!r}", found="this is a program", do=f"write cmd:{named}")
     protocol, rest = path, handler
     module = path.removesuffix(".py").removeprefix("./")

@@ -73,6 +73,22 @@ def test_json_lines_are_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ('"note; a; b",input\nx,y\n', {"note; a; b": "x", "input": "y"}),
+        ("question (one; two; or three)\nq\n", {"question (one; two; or three)": "q"}),
+        ("question;answer\na;b, c\n", {"question": "a", "answer": "b, c"}),
+        ('\nquestion;answer\n"a;x";b\n', {"question": "a;x", "answer": "b"}),
+        ("question\ta\nb\n", {"question\ta": "b"}),
+    ],
+)
+def test_semicolons_part_cells_where_every_line_has_them(tmp_path: Path, text: str, row: dict[str, str]) -> None:
+    [example] = read_dataset(written(tmp_path, "a.csv", text))
+
+    assert {**example.inputs, **example.outputs} == row
+
+
+@pytest.mark.parametrize(
     ("name", "delimiter"), [("orders.csv", ","), ("orders.csv", ";"), ("orders.tsv", "\t"), ("orders.csv.gz", ",")]
 )
 def test_the_values_of_csv_are_texts(tmp_path: Path, name: str, delimiter: str) -> None:
