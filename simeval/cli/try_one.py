@@ -52,7 +52,7 @@ def try_suite(
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
         handler = handler_of(cast)
-        with cast.placed(*MODELS):
+        with cast.placed("app", *MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
         return 0 if _is_held(result) else NOT_COMPLETED
@@ -65,8 +65,8 @@ async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler,
         _write(message_lines(message, terminal, "  "), terminal)
 
     situation = f"given: {one_line(scenario.given)}\nwhen: {one_line(scenario.when)}"
-    head = [terminal.paint(one_line(scenario.title), "bold"), *terminal.wrap(situation, first="  ")]
-    _write([*head, ""], terminal)
+    title = [terminal.paint(line, "bold") for line in terminal.wrap(one_line(scenario.title))]
+    _write([*title, *terminal.wrap(situation, first="  "), ""], terminal)
     engine.listen(say)
     with ending_on_signals(engine):
         result = await engine.evaluate([scenario], handler)

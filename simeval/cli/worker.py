@@ -39,7 +39,7 @@ def work(
             {**overrides(context), "executor": "workers", "shard": None, "resume": None}
         )
         handler = handler_of(cast)
-        with cast.placed(*MODELS):
+        with cast.placed("app", *MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             anyio.run(_work, engine, loaded, handler, lease, idle)
 

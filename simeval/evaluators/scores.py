@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.bounds import require_pair
+from simeval.core.bounds import UNIT, require_pair
 from simeval.core.setting_choices import StopAt
 from simeval.core.trial import Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
+from simeval.errors import DefinitionError
 from simeval.evaluators.base import Bar, BarEvaluator, Cut, ShareEvaluator
 from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
 from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
@@ -289,12 +290,10 @@ class MeanEvaluator(BarEvaluator):
             found=self.bounds,
             do=f"put the bar between them: no mean of such scores lies beyond {self.bar:g}, so nothing is to be proven",
         )
-        require(
-            -inf < low < self.bar < high < inf,
-            f"{type(self).__name__}.bounds",
-            found=self.bounds,
-            do=f"give the lowest and the highest score, with {self.bar:g} between them, such as [1, 10] for ratings",
-        )
+        if not -inf < low < self.bar < high < inf:
+            found = f"found {self.bounds!r}" if self.bounds != UNIT else "without any, scores lie between 0 and 1"
+            do = f"give the lowest and the highest score, with {self.bar:g} between them, such as [1, 10] for ratings"
+            raise DefinitionError(f"{type(self).__name__}.bounds", found=found, do=do)
 
     def accepts(self, value: float) -> bool:
         return self.bounds[0] <= value <= self.bounds[1]

@@ -115,7 +115,10 @@ class Scorer:
         missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
         if missing == ["reference"]:
-            do = f"name the column with the right answers (--output COLUMN, in Python outputs=[COLUMN]); {there}"
+            do = (
+                "name the column of a table with the right answers (--output COLUMN, in Python outputs=[COLUMN]), "
+                f"or use a scorer that needs none; {there}"
+            )
         if missing == ["reference"] and tuple(columns) == COLUMNS:
             do = "a simulated conversation has none: use one that needs no reference, such as contains with texts"
         if missing:

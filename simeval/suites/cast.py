@@ -54,6 +54,6 @@ class Cast:
     def _is_about(self, role: str, what: str) -> bool:
         """Return whether an error names a role as `what`: "app 'shop:handle'", "app handler", "model 'openai/gpt'"."""
         if role == "app":
-            return what == "app" or what.startswith("app ")
+            return what == "app" or what.startswith("app ") or what == f"model {self.app!r}"
         named = self.judge_model if role == "judge_model" else [self.user_model]
         return what == role or what in [f"model {name!r}" for name in named]

@@ -158,6 +158,16 @@ def test_one_conversation_is_held_aloud_judged_and_not_kept(folder: Path) -> Non
     assert not (folder / ".simeval").exists()
 
 
+def test_what_is_held_aloud_fits_the_terminal(folder: Path) -> None:
+    suite = (folder / "suite.yaml").read_text()
+    (folder / "long.yaml").write_text(suite.replace("It sings", f"It sings {'a song that is long ' * 4}"))
+
+    done = simeval(folder, "try", "long.yaml", "--app", "shop:handle", "--only", "music", COLUMNS="40")
+
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 40
+
+
 def test_a_conversation_that_could_not_be_held_ends_with_3(folder: Path) -> None:
     (folder / "down.py").write_text('def handle(message):\n    raise RuntimeError("no")\n')
 

@@ -34,9 +34,9 @@ from simeval.scorers import Contains, EachTurn, ValidJSON
 from simeval.store.runs import Runs
 from simeval.suites import load_suite
 from tests.support.mistakes import QUIET, SUITE
-from tests.support.misused import MISUSED
+from tests.support.misused import MISUSED, OF_APPS
 
-ON_THE_COMMAND_LINE = {**QUIET, **{name: (SUITE, *wrong) for name, wrong in MISUSED.items()}}
+ON_THE_COMMAND_LINE = {**QUIET, **OF_APPS, **{name: (SUITE, *wrong) for name, wrong in MISUSED.items()}}
 CHECK = Expectation(expected_behavior="It answers", evaluator=SuccessRateEvaluator(min_proportion=0.9))
 FIRST = ScenarioTest(title="First", given="A user", when="They ask", then=CHECK)
 HAS_OIL = Contains(texts=["oil"])

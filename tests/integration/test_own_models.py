@@ -129,9 +129,7 @@ async def test_a_completion_of_other_things_is_told(completion: Completion, wron
         async def complete(self, request: Request) -> Any:
             return completion
 
-    with pytest.raises(
-        ModelUnusable, match=f"returned a Completion of which {wrong}; return a simeval"
-    ):
+    with pytest.raises(ModelUnusable, match=f"returned a Completion of which {wrong}; return a simeval"):
         await Engine(Odd(), "offline/user").evaluate(scenario(sample_size=3), good_app)
 
 

@@ -1,6 +1,6 @@
 """What a new user gets wrong in the command line itself: the command, and what is said of it."""
 
-from tests.support.mistakes import RUN
+from tests.support.mistakes import RUN, SUITE
 
 MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing is chosen": (
@@ -174,5 +174,21 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("run", "mistaken_app:handle", "--app", "suite.yaml"),
         "suite 'mistaken_app:handle': this is a function with parameters, as an app is; name the suite, and the app by "
         "its option: simeval run SUITE --app mistaken_app:handle.",
+    ),
+}
+
+IN_THE_SUITE = ("run", "suite.yaml", "--store", "none")
+OF_APPS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "the app is a model without a key": (
+        f"app: openai/gpt-5-nano\n{SUITE}",
+        IN_THE_SUITE,
+        "suite.yaml, line 1, field app: model 'openai/gpt-5-nano': its key is missing: OPENAI_API_KEY is not set; set "
+        "it (export OPENAI_API_KEY=...), or for a first look use offline/judge, offline/user or offline/app.",
+    ),
+    "an address has no colon": (
+        f"app: http//127.0.0.1:9/chat\n{SUITE}",
+        IN_THE_SUITE,
+        "suite.yaml, line 1, field app: 'http//127.0.0.1:9/chat': a colon is missing before the slashes; write "
+        "http://127.0.0.1:9/chat.",
     ),
 }

@@ -50,7 +50,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     if dataset.kind != "kv":
         return False
     raise DefinitionError(
-        "target",
+        "app handler",
         found=f"it takes {', '.join(names) or 'nothing'}",
         do=f"let it take inputs of the dataset by their names ({', '.join(columns)}), or message, or messages",
     )

@@ -30,7 +30,8 @@ def located(path_or_name: str) -> str:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         do = f"install them: pip install {' '.join(missing)}; {WITHOUT_TORCH}"
-        raise DefinitionError(where, found=f"{' and '.join(missing)} not installed", do=do)
+        verb = "is" if len(missing) == 1 else "are"
+        raise DefinitionError(where, found=f"{' and '.join(missing)} {verb} not installed", do=do)
     folder = _minilm(where) if path_or_name == MINILM else Path(path_or_name).expanduser()
     if folder.is_dir():
         return str(_checked(folder.resolve(), where))

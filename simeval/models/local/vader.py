@@ -108,7 +108,7 @@ def require_lexicon() -> None:
     """Raise DefinitionError where the lexicon's package is not installed."""
     if find_spec("vaderSentiment") is None:
         do = "install it: pip install vaderSentiment"
-        raise DefinitionError("sentiment lexicon", found="vaderSentiment not installed", do=do)
+        raise DefinitionError("sentiment lexicon", found="vaderSentiment is not installed", do=do)
 
 
 @cache

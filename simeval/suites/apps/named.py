@@ -94,6 +94,9 @@ def _refuse_look_alikes(named: str) -> None:
         name = module.strip("/").replace("/", ".") if re.fullmatch(r"\w+(/\w+)*", module) else "folder.app"
         do = f"name it as a module with its handler, such as {name}:{handler or 'handle'}"
         raise DefinitionError(f"app {named!r}", found=found, do=do)
+    if re.match(r"(https?|wss?)//[^/\s]", named):
+        do = f"write {named.replace('//', '://', 1)}"
+        raise DefinitionError(f"app {named!r}", found="a colon is missing before the slashes", do=do)
     if re.match(r"(https?|wss?):/?[^/\s]", named) and not rest.isidentifier():
         found = f"{'a slash is' if rest.startswith('/') else 'two slashes are'} missing behind the colon"
         do = f"write {re.sub(':/?', '://', named, count=1)}"

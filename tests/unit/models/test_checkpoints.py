@@ -13,5 +13,5 @@ def test_without_torch_it_is_said_before_a_run_what_does_without_it(
 ) -> None:
     monkeypatch.setattr(checkpoints, "find_spec", lambda _: None)
 
-    with pytest.raises(DefinitionError, match=r"torch and transformers not installed.*'lexicon'.*'hashed'"):
+    with pytest.raises(DefinitionError, match=r"torch and transformers are not installed.*'lexicon'.*'hashed'"):
         made()
