@@ -9,6 +9,7 @@ from simeval import (
     Conversation,
     MeanEvaluator,
     Message,
+    PassHatKEvaluator,
     SuccessRateEvaluator,
     scorer,
 )
@@ -232,3 +233,17 @@ async def test_yes_or_no_is_no_rating(measured: dict[str, bool]) -> None:
     )
     assert result.outcome == "error"
     assert said in str(result.expectations[0].results[0])
+
+
+async def test_a_bar_that_no_yes_meets_is_told_and_no_fail() -> None:
+    @scorer
+    def named(output: object) -> dict[str, object]:
+        return {"ok": True}
+
+    bar = PassHatKEvaluator(k=2, at_least=0.5)
+    result = await engine().evaluate(sums(20), double, then=Expectation(scorer=named, score="ok", evaluator=bar))
+
+    assert result.outcome == "error"
+    assert "it returned True, and every score from 0 to 1 misses it; put the bar" in str(
+        result.expectations[0].results[0]
+    )

@@ -8,6 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
+from simeval.core.bounds import UNIT
 from simeval.core.controls import Controls
 from simeval.core.setting_choices import StopAt
 from simeval.core.settings import Settings
@@ -71,7 +72,7 @@ class Measure:
         score = select(measured, self.path, name=self.scorer.name)
         self.require_usable(score.value)
         if self.keeps_details:
-            return replace(score, value=float(score.value))
+            return score if type(score.value) is float else replace(score, value=float(score.value))
         why = score.reasoning or reason_at(score.details, self.path or "")
         return Score(value=float(score.value), reasoning=why)
 
@@ -82,6 +83,9 @@ class Measure:
                 found = f"it returned {value}, and {type(evaluator).__name__} is for ratings from 1 to 10"
                 do = "use a ProportionEvaluator (in files proportion)"
                 raise DefinitionError(f"scorer {self.scorer.name}", found=found, do=do)
+            if isinstance(value, bool) and (misfit := Evaluator.misfit(evaluator, *UNIT)):
+                do = f"put the bar of {type(evaluator).__name__} between them; yes is 1 and no is 0"
+                raise DefinitionError(f"scorer {self.scorer.name}", found=f"it returned {value}, and {misfit}", do=do)
             if not evaluator.accepts(value):
                 low, high = getattr(evaluator, "bounds", RATING_BOUNDS)
                 do = "return a number" if isnan(value) else f"return a number from {low:g} to {high:g}"
