@@ -13,6 +13,7 @@ from simeval.models.protocol.prompt_texts import DATA_NOTICE, built_in, prompt_n
 from simeval.scorers.registry import SCORERS
 from simeval.suites.scenario import shorten
 
+WIDTH = 80  # of what is no terminal
 LEAST = 30  # cells for what a prompt is for, beside the others
 _ARGUMENT = "_prompt"
 
@@ -27,7 +28,7 @@ def show_prompts(name: str | None) -> int:
 
 
 def _listed() -> str:
-    width = line_of(room_of(sys.stdout))
+    width = line_of(room_of(sys.stdout) or WIDTH)
     ours = [(name, built_in(name)) for name in prompt_names()]
     rows = [(name, each.version, str(len(source_of(name))), each.purpose) for name, each in ours]
     scorers = [(name, "", str(sum(map(len, texts.values()))), _purpose(name)) for name, texts in _of_scorers().items()]

@@ -30,7 +30,7 @@ def test_one_app_alone_is_refused(folder: Path) -> None:
     done = simeval(folder, "select", "suite.yaml", "--app", "shop:good")
 
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "give two or more apps" in done.stderr
+    assert "give --app twice or more, once for each app" in done.stderr
 
 
 def test_what_is_lost_ends_it_with_why_and_the_status_of_a_run_that_could_not_be_completed(folder: Path) -> None:
