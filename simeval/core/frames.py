@@ -8,7 +8,6 @@ from types import CodeType
 from typing import Any
 
 OWN, INSTALLED, OURS, STANDARD = range(4)  # whose code a frame runs; the first there is is named
-_CALL = "__call__"
 _SIMEVAL = Path(__file__).parents[1]
 _LIBRARY = Path(os.__file__).parent
 
@@ -25,7 +24,7 @@ def defined_at(function: object) -> str:
     elif isgenerator(found):
         code = found.gi_code
     else:
-        called = found if hasattr(found, "__code__") else getattr(found, "__func__", getattr(type(found), _CALL, None))
+        called = found if hasattr(found, "__code__") else getattr(found, "__func__", type(found).__call__)
         code = getattr(called, "__code__", None)
     if not isinstance(code, CodeType) or rank_of(code.co_filename) != OWN:
         return ""

@@ -40,6 +40,13 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
+def require_object(found: object, where: str) -> None:
+    """Raise DefinitionError where a class stands in the place of an object of it."""
+    if isinstance(found, type):
+        do = f"make an object of it, such as {found.__name__}(), and give that"
+        raise DefinitionError(where, found=f"found the class {found.__name__}", do=do)
+
+
 def require_file(path: object, where: str) -> None:
     """Raise DefinitionError where something names no file."""
     require(isinstance(path, (str, PathLike)), where, found=path, do="give the path of a file")

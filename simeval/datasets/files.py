@@ -63,10 +63,11 @@ def read_dataset(
     outputs: Columns = None,
     recorded: str | None = None,
 ) -> Dataset:
-    """Read a dataset from a file: JSON lines (.jsonl), .csv or .tsv with a header, each also .gz, or .parquet.
+    """Read a dataset from a file: JSON lines (.jsonl), .csv (with commas or semicolons) or .tsv, or .parquet.
 
-    `name` is by default that of the file; rows and the other arguments are as in `dataset_of`. The values of CSV stay
-    texts. The file is read anew each time the dataset is gone through, and must stay as it is.
+    Tables have a header; all but .parquet may be .gz, too. `name` is by default that of the file; rows and the other
+    arguments are as in `dataset_of`. The values of CSV stay texts. The file is read anew each time the dataset is gone
+    through, and must stay as it is.
 
     Raises DefinitionError naming the line and the field of the first mistake.
     """

@@ -291,7 +291,9 @@ class MeanEvaluator(BarEvaluator):
             do=f"put the bar between them: no mean of such scores lies beyond {self.bar:g}, so nothing is to be proven",
         )
         if not -inf < low < self.bar < high < inf:
-            found = f"found {self.bounds!r}" if self.bounds != UNIT else "without any, scores lie between 0 and 1"
+            found = (
+                f"found {self.bounds!r}" if self.bounds != UNIT else "scores lie between 0 and 1 where none are given"
+            )
             do = f"give the lowest and the highest score, with {self.bar:g} between them, such as [1, 10] for ratings"
             raise DefinitionError(f"{type(self).__name__}.bounds", found=found, do=do)
 

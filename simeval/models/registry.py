@@ -12,7 +12,7 @@ from simeval.core.redaction import Redactor, secret_options
 from simeval.core.setting_choices import ROLES, ModelRole
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger
-from simeval.core.validation import require
+from simeval.core.validation import require, require_object
 from simeval.core.waits import Waits
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
@@ -281,9 +281,7 @@ class Models:
                 return known
             seconds = self._settings.model_timeout_seconds + SPARE_SECONDS
             return provider_of(named).chat(named, address, seconds)
-        if isinstance(named, type):
-            do = f"make an object of it, such as {named.__name__}(), and give that"
-            raise DefinitionError("model", found=f"found the class {named.__name__}", do=do)
+        require_object(named, "model")
         if isinstance(named, Model):
             do = "give it a name that is a text; of a method, write @property above it"
             require(isinstance(named.name, str), f"model {type(named).__name__}: name", found=named.name, do=do)

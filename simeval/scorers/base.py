@@ -19,7 +19,7 @@ from simeval.core.bounds import Bounds, BoundsByPath, bounds_at, require_bounds
 from simeval.core.direction import Direction, Directions, direction_at, require_directions
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Estimate, Scored
-from simeval.core.validation import require
+from simeval.core.validation import require, require_object
 from simeval.core.waits import in_words
 from simeval.errors import DefinitionError
 from simeval.scorers.responses import RESPONSE_PARTS, strange_part
@@ -315,12 +315,10 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
     """Take a Scorer as it is, and make one of a plain function; `where` names it in a DefinitionError."""
     if isinstance(candidate, Scorer):
         return candidate
-    if callable(candidate) and not isinstance(candidate, type):
+    require_object(candidate, where)
+    if callable(candidate):
         return scorer(candidate)
     do = "give a Scorer instance or a function"
-    if isinstance(candidate, type):
-        do = f"make an object of it, such as {candidate.__name__}(), and give that"
-        raise DefinitionError(where, found=f"found the class {candidate.__name__}", do=do)
     if isinstance(candidate, str):
         do = f"{do}, such as ValidJSON()"
         if not where.startswith("experiment"):  # where an expectation names one of those that are listed

@@ -30,7 +30,7 @@ from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.silence import Silence
-from simeval.engine.actors.streaming import joined, joined_in_thread, named
+from simeval.engine.actors.streaming import WHO, joined, joined_in_thread, named
 from simeval.engine.actors.toolbox import Tool, Toolbox
 from simeval.engine.flow.demand import TrialScope
 from simeval.errors import AppError, DefinitionError, ModelError
@@ -38,7 +38,6 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 
-_WHO = "the handler"
 TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
 _FIRST = ("message", "messages")  # what a handler is given first, where it says so
 NO_TOOLS: Mapping[str, Tool] = {}
@@ -267,7 +266,7 @@ class App:
         awaited: Awaitable[Any] = (
             joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
         )
-        returned = await guarded(awaited if self.blocking is None else Stepped(awaited, self.blocking), _WHO)
+        returned = await guarded(awaited if self.blocking is None else Stepped(awaited, self.blocking), WHO)
         return returned, perf_counter() - clock
 
 
@@ -327,7 +326,7 @@ def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tup
         return joined_in_thread(returned) if inspect.isgenerator(returned) else returned
 
     clock = perf_counter()
-    returned = guarded_call(called, _WHO)
+    returned = guarded_call(called, WHO)
     return returned, perf_counter() - clock
 
 

@@ -10,11 +10,13 @@ from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.frames import defined_at
 from simeval.suites.apps.remote_app import AppFailure
 
+WHO = "the handler"
+
 
 def named(handler: object) -> str:
     """Return what a handler, or the generator that it gave, is called in errors, with where it stands."""
     place = defined_at(handler)
-    return f"the handler ({place})" if place else "the handler"
+    return f"{WHO} ({place})" if place else WHO
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from simeval.engine.plans.budget import show_dollars
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.rounding import about
 from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan
+from simeval.results.text import counted_of
 from simeval.suites.planning import plan_suite, show_chance
 
 MOST_NAMED = 3  # titles in a warning
@@ -31,7 +32,7 @@ def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, fo
     cost = total(foreseen.typical).cost_usd
     return "; ".join(
         [
-            f"{size} scenario{'' if size == 1 else 's'}, up to {each * most:,} conversations{typically}",
+            f"{counted_of(size, 'scenario')}, up to {each * most:,} conversations{typically}",
             *([] if cost is None else [f"about {show_dollars(cost)}"]),
             *_chance(plans, settings),
         ]
@@ -42,7 +43,7 @@ def _among(plans: Sequence[ScenarioPlan], apps: int, foreseen: CostForecast) -> 
     """Say how many conversations it takes at most to find the best app; its scenarios are there once for each."""
     size, cost = len(plans) // apps, total(foreseen.typical).cost_usd
     conversations = f"up to {foreseen.conversations * foreseen.trials_at_most:,} conversations"
-    asked = f"{apps} apps, asked in rounds, {size} scenario{'' if size == 1 else 's'}, {conversations}"
+    asked = f"{apps} apps, asked in rounds, {counted_of(size, 'scenario')}, {conversations}"
     spent = [] if cost is None else [f"about {show_dollars(cost)}, if none is dropped"]
     return "; ".join([asked, *spent, "an app that is proven not to be the best is dropped"])
 
