@@ -8,13 +8,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
 import click
 
+from simeval.cli.entrants import SuiteMaker, handler_of, placed, read_suite
 from simeval.cli.next_steps import command_again, is_kept, next_steps, store_flag
 from simeval.cli.options import OVERRIDES, overrides
 from simeval.cli.output import (
@@ -38,7 +38,6 @@ from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.version import __version__
-from simeval.engine.actors.app import Handler
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, RunStopped, SimevalError
 from simeval.models.registry import redactor_of
@@ -48,17 +47,14 @@ from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text, told_of
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
-from simeval.suites.apps.named import app_of
 from simeval.suites.cast import MODELS, Cast
-from simeval.suites.files import Line, Suite, load_suite
-from simeval.suites.project import read_project
+from simeval.suites.files import Line, Suite
 
 if TYPE_CHECKING:
     from simeval.cli.baseline import Baseline
 
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 NOT_MET = 1
-SuiteMaker = Callable[[Settings], Suite]  # makes one of the settings of a project
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
 
@@ -123,25 +119,6 @@ def _is_mute(result: SuiteResult) -> bool:
     )
 
 
-def read_suite(
-    suite: str | SuiteMaker, given: Cast, only_named: Sequence[str] = (), samples: int | None = None
-) -> tuple[Suite, Cast]:
-    """Return a suite, and who plays in it: as given, else as the suite or the project says. Raises DefinitionError."""
-    project = read_project(Path())
-    found = load_suite(suite, base=project.settings) if isinstance(suite, str) else suite(project.settings)
-    loaded = found.only(only_named).sized(samples)
-    return loaded, given.over(loaded.cast).over(project.cast)
-
-
-def handler_of(cast: Cast) -> ExampleHandler:
-    """Return the app of a cast. Raises DefinitionError for what can be none, with the place where it is named."""
-    with cast.placed("app"):
-        app = app_of(cast.app)
-        if callable(app):
-            Handler.of(app)
-    return app
-
-
 def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
     """Show the log on standard error; return the list that warnings go to."""
     # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
@@ -188,8 +165,9 @@ def run_suite(
         settings = DEFAULTS.overridden(overrides(context))
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-            loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
-            handler = handler_of(cast)
+            given = overrides(context)
+            loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples, given)
+            handler = handler_of(cast, loaded.settings.overridden(given))
             reports = replace(reports, lines=loaded.lines)
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
@@ -203,7 +181,7 @@ def run_suite(
                 settings = held_against.settled(settings)
                 held_against.check(loaded, settings)
                 reports = replace(reports, baseline=held_against)
-            with cast.placed("app", *MODELS):
+            with placed(cast, settings, "app", *MODELS):
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
                 result = anyio.run(_evaluate, engine, loaded, handler)
         result, head = reports.write(result, settings)

@@ -9,9 +9,10 @@ from typing import Any
 import anyio
 import click
 
+from simeval.cli.entrants import placed, read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, status_of, write_json
-from simeval.cli.run import read_suite, show_log
+from simeval.cli.run import show_log
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.validation import require
@@ -44,12 +45,12 @@ def _select(
 ) -> int:
     show_log(log_level or "info", log_format)
     with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-        loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples)
+        loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples, overrides(context))
         require(len(apps) > 1, "select: --app", found=", ".join(apps), do="give --app twice or more, once for each app")
         handlers = [app_of(each) for each in apps]
         settings = loaded.settings.overridden(overrides(context))
         require_writable(json_path, read=(suite, settings.store))
-        with cast.placed(*MODELS):
+        with placed(cast, settings, *MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             found = anyio.run(_found, engine, loaded, handlers)
     show(str(found), json_path)

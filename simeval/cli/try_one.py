@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import click
 
+from simeval.cli.entrants import handler_of, placed, read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import NOT_COMPLETED, status_of
-from simeval.cli.run import handler_of, read_suite
 from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
@@ -48,11 +48,11 @@ def try_suite(
     configure_logging("ERROR")
 
     def work() -> int:
-        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
+        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1, overrides(context))
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
-        handler = handler_of(cast)
-        with cast.placed("app", *MODELS):
+        handler = handler_of(cast, settings)
+        with placed(cast, settings, "app", *MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
         return 0 if _is_held(result) else NOT_COMPLETED

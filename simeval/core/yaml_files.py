@@ -152,7 +152,8 @@ def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip
     deepest: dict[tuple[int | str, ...], ErrorDetails] = {}
     for place, each in found:
         own = _own_place(place, each)
-        if not any(other[: len(own)] == own and len(other) > len(own) for other in places):
+        is_told = isinstance(each.get("ctx", {}).get("error"), DefinitionError)
+        if is_told or not any(other[: len(own)] == own and len(other) > len(own) for other in places):
             deepest.setdefault(own, each)
     mistakes: dict[str, SuiteFileError] = {}
     for each in deepest.values():
@@ -217,7 +218,7 @@ def _refined(
 ) -> tuple[tuple[int | str, ...], str]:
     """Return the place of what an error names, where it is a field of the mapping there, and what was found."""
     names = PARTS.split(cause.where)
-    if names[-1] in ("", *place[-1:]):
+    if names[-1] == "" or any(name in place[-1:] for name in names):
         return place, cause.found
     if names[-1] == last:
         return (*place, last), cause.found

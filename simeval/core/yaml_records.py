@@ -21,7 +21,7 @@ from pydantic import (
     ValidationError,
     WrapValidator,
 )
-from pydantic_core import InitErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
@@ -45,11 +45,21 @@ def mistake(name: str, value: object, *, found: str, do: str) -> ValidationError
 
 def mistakes(found: Iterable[tuple[str, object, DefinitionError]]) -> ValidationError:
     """Return the error of several fields of the mapping that is read, each with its value."""
-    details = [
+    return error_of(
         InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": cause})
         for name, value, cause in found
-    ]
-    return ValidationError.from_exception_data("mapping", details)
+    )
+
+
+def error_of(details: Iterable[InitErrorDetails]) -> ValidationError:
+    """Return the error of several details about the mapping that is read."""
+    return ValidationError.from_exception_data("mapping", list(details))
+
+
+def detail_of(each: ErrorDetails, loc: tuple[int | str, ...] | None = None) -> InitErrorDetails:
+    """Return a detail of an error as one to make another of, at its place or another one."""
+    place = each["loc"] if loc is None else loc
+    return InitErrorDetails(type=each["type"], loc=place, input=each["input"], ctx=each.get("ctx", {}))
 
 
 def _few(names: Sequence[str], most: int = 16) -> str:
@@ -119,11 +129,7 @@ def validated(
 def _both(unknown: ValidationError, other: ValidationError) -> ValidationError:
     """Return two errors of one mapping as one."""
     others = [each for each in other.errors() if not (each["type"] == "missing" and len(each["loc"]) == 1)]
-    details = [
-        InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
-        for each in (*unknown.errors(), *others)
-    ]
-    return ValidationError.from_exception_data("mapping", details)
+    return error_of(map(detail_of, (*unknown.errors(), *others)))
 
 
 def one_or_more(form: Form) -> Form:
@@ -226,15 +232,12 @@ def _with_all_mistakes(found: Any, validate: Callable[[Any], Any]) -> Any:
                 details += [each for each in more if each["loc"][:1] and each["loc"][0] in wrong]
             else:
                 break
-        raise ValidationError.from_exception_data("mapping", details) from error
+        raise error_of(details) from error
 
 
 def _details_of(error: ValidationError, found: Any) -> list[InitErrorDetails]:
     """Return the mistakes of an error; one that a class found has the name of its argument as its place."""
-    return [
-        InitErrorDetails(type=each["type"], loc=_place_of(each, found), input=each["input"], ctx=each.get("ctx", {}))
-        for each in error.errors()
-    ]
+    return [detail_of(each, _place_of(each, found)) for each in error.errors()]
 
 
 def _blamed(error: ValidationError, found: Any) -> set[str]:
@@ -246,8 +249,9 @@ def _blamed(error: ValidationError, found: Any) -> set[str]:
 def _place_of(detail: Any, found: Any) -> tuple[int | str, ...]:
     """Return the place of a mistake in a mapping; one that a class found is at its argument, if that is there."""
     cause = detail.get("ctx", {}).get("error")
-    name = PARTS.split(cause.where)[-1] if isinstance(cause, DefinitionError) and not detail["loc"] else ""
-    return (name,) if isinstance(found, Mapping) and name in found else detail["loc"]
+    names = PARTS.split(cause.where) if isinstance(cause, DefinitionError) and not detail["loc"] else []
+    there = [name for name in names if isinstance(found, Mapping) and name in found]
+    return (there[-1],) if there else detail["loc"]
 
 
 def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:

@@ -22,7 +22,7 @@ RATING_BOUNDS = (1.0, 10.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RatingEvaluator(Evaluator):
+class RatingEvaluator(Evaluator):
     """An evaluator of a judge's ratings from 1 to 10, put in terms of a general one."""
 
     @cached_property
@@ -89,11 +89,11 @@ class _RatingEvaluator(Evaluator):
 
 def is_of_ratings(evaluator: Evaluator) -> bool:
     """Return whether an evaluator is for ratings from 1 to 10 only."""
-    return isinstance(evaluator, _RatingEvaluator)
+    return isinstance(evaluator, RatingEvaluator)
 
 
 @dataclass(frozen=True)
-class RatingProportionEvaluator(_RatingEvaluator):
+class RatingProportionEvaluator(RatingEvaluator):
     """Requires a rating of at least `min_rating` in at least `min_proportion` of conversations."""
 
     min_rating: float
@@ -118,7 +118,7 @@ class RatingProportionEvaluator(_RatingEvaluator):
 
 
 @dataclass(frozen=True)
-class SuccessRateEvaluator(_RatingEvaluator):
+class SuccessRateEvaluator(RatingEvaluator):
     """Requires a success, a rating of 6 or more, in at least `min_proportion` of conversations."""
 
     min_proportion: float
@@ -142,7 +142,7 @@ class SuccessRateEvaluator(_RatingEvaluator):
 
 
 @dataclass(frozen=True)
-class RatingAverageEvaluator(_RatingEvaluator):
+class RatingAverageEvaluator(RatingEvaluator):
     """Requires a typical rating: at least half of all conversations rated `min_median_rating` or more."""
 
     min_median_rating: float

@@ -5,12 +5,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 
 MODELS = ("judge_model", "user_model")
 ROLES = ("app", *MODELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file, a line of it from 1, and the path of the field."""
+
+    file: str
+    line: int
+    field: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +33,10 @@ class Cast:
     app: str | HttpApp | SocketApp | None = None
     judge_model: Sequence[str] = ()
     user_model: str | None = None
-    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, found: Mapping[str, Any], places: Mapping[str, str]) -> Self:
+    def of(cls, found: Mapping[str, Any], places: Mapping[str, Place]) -> Self:
         """Return the cast that a mapping has among other things, which stand at these places."""
         return cls(**{name: found[name] for name in ROLES if name in found}, places=places)
 
@@ -48,8 +57,8 @@ class Cast:
             if place is None:
                 raise
             named = error.where.removeprefix("app ").removeprefix("handler")
-            where = f"{place}: {named}" if named and named != "app" else place
-            raise DefinitionError(where, found=error.found, do=error.do) from error
+            at = f"{place.field}: {named}" if named and named != "app" else place.field
+            raise SuiteFileError(place.file, line=place.line, field=at, found=error.found, do=error.do) from error
 
     def _is_about(self, role: str, what: str) -> bool:
         """Return whether an error names a role as `what`: "app 'shop:handle'", "app handler", "model 'openai/gpt'"."""

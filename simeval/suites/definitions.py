@@ -3,9 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import Field as DataclassField
 from dataclasses import fields
-from datetime import date
-from functools import lru_cache
-from inspect import isabstract, signature
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,138 +17,30 @@ from pydantic import (
     StrictStr,
     Tag,
     TypeAdapter,
-    ValidationError,
     WrapValidator,
 )
-from pydantic_core import InitErrorDetails
 
 from simeval.core.meant_settings import other_names
-from simeval.core.registry import Registry
 from simeval.core.rubric_levels import placed_levels
 from simeval.core.setting_field import about_of, check
 from simeval.core.settings import Settings
-from simeval.core.validation import UnknownField, nearest, require_level, require_size, require_whole
-from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
+from simeval.core.validation import require_level, require_size, require_whole
+from simeval.core.yaml_records import HERE, Form, mapping, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.scorers.base import Scorer, as_scorer
-from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
-from simeval.scorers.registry import LISTED, SCORERS
+from simeval.scorers.base import as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.attacks.attack import Attack
-from simeval.suites.objects import load_object
+from simeval.suites.described import FORMS, read_scorer
+from simeval.suites.hidden_mistakes import of_expectation, of_scenario, with_hidden
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
 from simeval.suites.user_mix import UserMix, UserPersona
 from simeval.suites.worlds import read_world
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
-EVALUATORS = Registry(
-    "simeval.evaluators",
-    lambda kind: issubclass(kind, Evaluator) and not isabstract(kind) and kind is not NotWorseEvaluator,
-    suffix="Evaluator",
-)
-
-_MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile", "rating_median": "rating_average"}
-
-
-def read_evaluator(found: object) -> Evaluator:
-    """Return the evaluator that a mapping with its type and arguments describes.
-
-    Raises ValidationError, and DefinitionError for what is no such mapping.
-    """
-    if not isinstance(found, Mapping):
-        do = "give a mapping, such as {type: success_rate, min_proportion: 0.9}"
-        raise DefinitionError("evaluator", found=f"found {found!r:.80}", do=do)
-    made: Evaluator = _described(found, EVALUATORS, Evaluator)
-    return made
-
-
-def read_scorer(found: object) -> Any:
-    """Return the scorer of a name, of MODULE:OBJECT, or of a mapping with its type and arguments.
-
-    Raises ValidationError, and DefinitionError for what is none of these.
-    """
-    if isinstance(found, Mapping):
-        return _described(found, SCORERS, Scorer)
-    name = found.strip() if isinstance(found, str) else ""
-    if (metric := find_metric(name)) is not None:
-        return metric
-    if SCORERS.find(name) is not None:
-        return _described({"type": name}, SCORERS, Scorer)
-    if ":" in name:
-        named = load_object(name, what="scorer")
-        as_scorer(named, "scorer")
-        return named
-    more = f", or {BOUNDED} (for {TURN_METRICS}), or a scorer of yours as MODULE:OBJECT"
-    do = nearest(str(found), [*METRICS, *SCORERS.names], more=more, see=LISTED)
-    raise DefinitionError("scorer", found=f"found {found!r:.80}", do=do)
-
-
-def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
-    """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
-    what = base.__name__.lower()
-    if "type" not in found:
-        raise mistake("type", found, found="the field is missing", do=f"add it: one of {', '.join(registry.names)}")
-    name, arguments = found["type"], {key: value for key, value in found.items() if key != "type"}
-    kind = registry.find(name) if isinstance(name, str) else None
-    if kind is not None and issubclass(kind, Scorer):
-        arguments = {"name": name, **arguments}
-    if kind is None and isinstance(name, str) and ":" in name:
-        kind = load_object(name, what=what)
-        if not (isinstance(kind, type) and issubclass(kind, base)):
-            do = f"name a class that inherits {base.__name__}"
-            raise mistake("type", name, found=f"{name!r} is no {what}", do=do)
-    if kind is None:
-        more, see = ", or a class of yours as MODULE:CLASS", LISTED if registry is SCORERS else ""
-        meant = _MEANT_EVALUATORS.get(str(name)) if registry is EVALUATORS else None
-        do = f"did you mean {meant!r}?" if meant else nearest(str(name), registry.names, more=more, see=see)
-        raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
-    try:
-        return _reader(kind).validate_python(arguments)
-    except ValidationError as error:
-        raise _with_owners(error, registry) from error
-
-
-def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:
-    """Return an error of which what says that there is no such field says which other type has it."""
-    details = []
-    for each in error.errors():
-        cause, context = each.get("ctx", {}).get("error"), each.get("ctx", {})
-        kinds = [(name, registry.find(name)) for name in registry.names]
-        owners = [
-            name for name, kind in kinds if kind and each["loc"][-1:] and each["loc"][-1] in signature(kind).parameters
-        ]
-        if isinstance(cause, UnknownField) and owners:
-            do = f"leave it out, or use the type {' or '.join(owners[:2])}, which has it"
-            context = {"error": UnknownField(cause.where, found=cause.found, do=do)}
-        details.append(InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=context))
-    return ValidationError.from_exception_data(error.title, details)
-
-
-def _referred(found: object) -> Any:
-    """Return the object of a text MODULE:OBJECT, which stands where no value of a file can."""
-    if not isinstance(found, str):
-        raise DefinitionError(HERE, found=f"found {found!r:.80}", do="name an object as MODULE:OBJECT")
-    return load_object(found, what="object")
-
-
-FORMS = Forms(
-    known={
-        Evaluator: Annotated[Any, PlainValidator(read_evaluator)],
-        Scorer: Annotated[Any, PlainValidator(read_scorer)],
-        date: date,
-    },
-    otherwise=Annotated[Any, PlainValidator(_referred)],
-)
-
-
-@lru_cache
-def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(FORMS.record(kind))
 
 
 def _form_of(setting: "DataclassField[Any]") -> Form:
@@ -240,25 +130,27 @@ _CAST: Mapping[str, Form] = {
     "user_model": _TEXT | None,
 }
 _SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
-_EXPECTATION = FORMS.record(
-    Expectation,
-    {
+
+
+def _measurable(found: Any) -> Any:
+    """Return a scorer of a simulated conversation, once it is known to get what it takes of one."""
+    as_scorer(found, "scorer").check()
+    return found
+
+
+def _expectation(scorer: Form) -> Form:
+    """Return the form of what is expected, of which this is the form of a scorer."""
+    given = {
         "evaluator": one_or_more(FORMS.known[Evaluator]),
-        "scorer": Annotated[Any, PlainValidator(read_scorer)] | None,
+        "scorer": scorer | None,
         "rubric": Annotated[Any, PlainValidator(_levels)] | None,
         "tools": FORMS.record(ToolRules) | None,
-    },
-    TEXTS,
-)
+    }
+    read = FORMS.record(Expectation, given, TEXTS)
+    return Annotated[read, WrapValidator(partial(with_hidden, hidden=of_expectation)), BeforeValidator(_no_text)]
 
 
-def _measurable(expectation: Expectation) -> Expectation:
-    """Return what is expected of a simulated conversation, once its scorer is known to get what it takes of one."""
-    if expectation.scorer is not None:
-        as_scorer(expectation.scorer, "scorer").check()
-    return expectation
-
-
+_SCORER = Annotated[Any, PlainValidator(read_scorer)]
 _CHECK = FORMS.record(Check, {"tools": FORMS.record(ToolRules) | None})
 
 
@@ -286,7 +178,7 @@ _USERS = (
 )
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
-    "then": one_or_more(Annotated[_EXPECTATION, BeforeValidator(_no_text), AfterValidator(_measurable)]),
+    "then": one_or_more(_expectation(Annotated[_SCORER, AfterValidator(_measurable)])),
     "world": _WORLD,
     "sample_size": _checked(StrictInt, require_size) | None,
     "max_turns": _checked(StrictInt, require_whole),
@@ -294,7 +186,10 @@ _OF_SCENARIO: Mapping[str, Form] = {
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,
 }
-_SCENARIO = FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS)
+_SCENARIO: Form = Annotated[
+    FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS),
+    WrapValidator(partial(with_hidden, hidden=of_scenario)),
+]
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,
@@ -364,8 +259,8 @@ PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
     )
 )
 SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(
-    mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])  # type: ignore[valid-type]
+    mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])
 )
 EXPECTATIONS: TypeAdapter[dict[str, list[Expectation]]] = TypeAdapter(
-    mapping("then", {"then": one_or_more(_EXPECTATION)}, required=["then"])
+    mapping("then", {"then": one_or_more(_expectation(_SCORER))}, required=["then"])
 )

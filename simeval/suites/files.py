@@ -15,7 +15,7 @@ from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_y
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.attacks.attack import STOP, attacks_in
-from simeval.suites.cast import ROLES, Cast
+from simeval.suites.cast import ROLES, Cast, Place
 from simeval.suites.definitions import (
     DEFAULTS_OF_SCENARIOS,
     EXPECTATIONS,
@@ -40,7 +40,7 @@ class _File:
     scenarios: Sequence[ScenarioTest]
     brought: Mapping[str, Any]
     lines: Mapping[str, Line]
-    places: Mapping[str, str]
+    places: Mapping[str, Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,24 @@ def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
     return _joined({path: _read(path)}, base)
 
 
+def load_around(path: Path, *, base: Settings = DEFAULTS) -> Suite:
+    """Return a suite without scenarios: what can be used of who plays whom in a file, and of its settings.
+
+    Mistakes are for `load_suite` to tell.
+    """
+    node, data = read_yaml(path)
+    names = [*ROLES, "judge", "settings"]
+    found = {name: data[name] for name in names if name in data} if isinstance(data, dict) else {}
+    try:
+        file = FILE.validate_python({"scenarios": [None], **found})
+    except ValidationError as error:
+        wrong = {each["loc"][0] for each in error.errors() if each["loc"]}
+        usable = {name: value for name, value in found.items() if name not in wrong}
+        file = FILE.validate_python({"scenarios": [None], **usable})
+    brought, places = _brought(path, node, file)
+    return _joined({path: _File([], brought, {}, places)}, base)
+
+
 def load_expectations(path: str | Path) -> list[Expectation]:
     """Load what is expected of recorded answers: a YAML file of `then:`, as a scenario has it. Raises SuiteFileError.
 
@@ -165,19 +183,23 @@ def _read(path: Path) -> _File:
     if twins:
         raise all_of(twins)
     attacks = attacks_in(file)
-    roles = {name: file[name] for name in ROLES if file.get(name)}
-    brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
+    brought, places = _brought(path, node, file)
     if attacks:
         brought = {"stop": STOP, **brought}
+    lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
+    return _File([*made, *(each for each, _ in attacks)], brought, lines, places)
+
+
+def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Place]]:
+    """Return the settings and roles of a file, and where roles stand. Raises SuiteFileError for one said twice."""
+    roles = {name: file[name] for name in ROLES if file.get(name)}
+    brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
     for name in judge.keys() & brought.keys():
         found = f"found {name!r} beside it"
         raise mistake_at(path, node, ("judge",), found=found, do=f"leave {name} out: judge says it")
-    lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
     spots = {**dict.fromkeys(judge, "judge"), **dict.fromkeys(roles)}
-    places = {
-        name: f"{path}, line {line_at(node, (spot or name,))}, field {spot or name}" for name, spot in spots.items()
-    }
-    return _File([*made, *(each for each, _ in attacks)], {**brought, **judge}, lines, places)
+    places = {name: Place(str(path), line_at(node, (spot or name,)), spot or name) for name, spot in spots.items()}
+    return {**brought, **judge}, places
 
 
 def _torn(file: Any) -> tuple[int, str] | None:

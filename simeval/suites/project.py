@@ -15,7 +15,7 @@ from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import PARTS, plain, require
 from simeval.core.yaml_files import all_of
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.suites.cast import ROLES, Cast
+from simeval.suites.cast import ROLES, Cast, Place
 from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
@@ -60,9 +60,7 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     if isinstance(store, str) and store.lower() == NO_STORE:
         table = {**table, "store": None}
     found_there = _checked(table, text)
-    cast = Cast.of(
-        found_there, {name: f"{FILE}, line {_line_of([name], text)}, field tool.{TOOL}.{name}" for name in ROLES}
-    )
+    cast = Cast.of(found_there, {name: Place(FILE, _line_of([name], text), f"tool.{TOOL}.{name}") for name in ROLES})
     return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
 
 

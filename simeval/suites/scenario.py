@@ -285,7 +285,7 @@ class ScenarioTest:
         require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
         if self.world is None and any(each.state is not None for each in self.expectations):
             found, do = "found a state to be and no world that has one", "give the scenario a world"
-            raise DefinitionError(f"{where}: then", found=found, do=do)
+            raise DefinitionError(f"{where}: world", found=found, do=do)
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults

@@ -9,7 +9,8 @@ from pydantic_core import core_schema
 from simeval.core.yaml_records import as_list
 from simeval.scorers.metrics import METRICS
 from simeval.scorers.registry import SCORERS
-from simeval.suites.definitions import EVALUATORS, FILE, SCENARIOS
+from simeval.suites.definitions import FILE, SCENARIOS
+from simeval.suites.described import EVALUATORS
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 EVALUATOR = {

@@ -342,8 +342,8 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a scorer has nothing to look for": (
         SCORED.replace("response_latency", "contains").replace("success_rate", "proportion"),
         RUN,
-        "suite.yaml, line 6, field scenarios.0.then: scorer contains: found no texts; say what to look for: in a "
-        "file {type: contains, texts: [thank you]}, in Python Contains(texts=[...]).",
+        "suite.yaml, line 6, field scenarios.0.then.scorer: scorer contains: found no texts; say what to look for: in "
+        "a file {type: contains, texts: [thank you]}, in Python Contains(texts=[...]).",
     ),
     "the path of a score is misspelt": (
         SCORED.replace("scorer: response_latency", "scorer: response_latency\n      score: p95").replace(

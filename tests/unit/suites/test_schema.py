@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from simeval.cli.init import SUITE
-from simeval.suites.definitions import EVALUATORS
+from simeval.suites.described import EVALUATORS
 from simeval.suites.schema import suite_schema
 
 ROOT = Path(__file__).parents[3]

@@ -64,7 +64,7 @@ def test_a_world_may_be_the_default_of_a_file(tmp_path: Path) -> None:
         ("    world: 7\n", "name a class as MODULE:CLASS"),
         ("    world: builtins:dict\n", "give it __aenter__ and __aexit__"),
         ("    world: {type: 'scenarios.telecom:Telecom', plan: basic}\n", "unexpected keyword argument 'plan'"),
-        ("    world: probes\n", "world: probes: found 'no probe'"),
+        ("    world: probes\n", "world: found 'no probe'"),
         ("    world: {type: probes, orders: {uri: x}}\n", "give each probe {url: ...}"),
         ("    world: {type: probes, orders: {command: no-such-program}}\n", "on the PATH"),
     ],
