@@ -49,6 +49,7 @@ NOT_OF_USERS = {
     "LabelledExample",
     "Ledger",
     "OtherApp",
+    "Place",
     "Redactor",
     "ReplyCache",
     "Waits",

@@ -1,6 +1,6 @@
 """A suite and who plays in it, as commands read them: all mistakes of a file are told at once."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,16 @@ from typing import Any
 import anyio
 
 from simeval.core.app_handler import ExampleHandler
+from simeval.core.escalation import require_two
 from simeval.core.settings import Settings
 from simeval.core.yaml_files import all_of
 from simeval.engine.actors.app import Handler
-from simeval.errors import SuiteFileError
+from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.registry import Models
 from simeval.suites.apps.named import app_of
-from simeval.suites.cast import MODELS, Cast
-from simeval.suites.files import Suite, load_around, load_suite
-from simeval.suites.project import read_project
+from simeval.suites.cast import ESCALATE, MODELS, ROLES, Cast
+from simeval.suites.files import SUFFIXES, Suite, load_around, load_suite
+from simeval.suites.project import Project, read_project
 
 SuiteMaker = Callable[[Settings], Suite]  # makes one of the settings of a project
 
@@ -27,28 +28,33 @@ def read_suite(
     only_named: Sequence[str] = (),
     samples: int | None = None,
     overrides: Mapping[str, Any] = {},
+    roles: Sequence[str] = (*ROLES, ESCALATE),
 ) -> tuple[Suite, Cast]:
     """Return a suite, and who plays in it: as given, else as the suite or the project says.
 
-    Raises DefinitionError; for a file that has mistakes, with those of whom it names for the app and the models, which
-    `overrides`, the settings that are given, may make usable.
+    Raises DefinitionError; for a file that has mistakes, with those of whom it names for these roles, of which
+    `overrides`, the settings that are given, may make some usable.
     """
-    project = read_project(Path())
     try:
-        found = load_suite(suite, base=project.settings) if isinstance(suite, str) else suite(project.settings)
+        project = read_project(Path())
     except SuiteFileError as error:
-        around = load_around(Path(error.file), base=project.settings)
-        settings = around.settings.overridden(overrides)
-        raise all_of([error, *_wrong_in(given.over(around.cast), ("app", *MODELS), settings)]) from error
-    loaded = found.only(only_named).sized(samples)
+        project = read_project(Path(), lenient=True)
+        raise _with_others(error, _wrong_around(suite, given, project, roles, overrides)) from error
+    if not isinstance(suite, str):
+        loaded = suite(project.settings)
+    else:
+        try:
+            loaded = load_suite(suite, base=project.settings)
+        except SuiteFileError as error:
+            raise _with_others(error, _wrong_around(error.file, given, project, roles, overrides)) from error
+    loaded = loaded.only(only_named).sized(samples)
     return loaded, given.over(loaded.cast).over(project.cast)
 
 
 def handler_of(cast: Cast, settings: Settings) -> ExampleHandler:
     """Return the app of a cast.
 
-    Raises DefinitionError for what can be none, with the place where it is named; with the models of that file which
-    cannot be used, too.
+    Raises DefinitionError for what can be none; where it is named in a file, with the models of files that mean none.
     """
     with placed(cast, settings):
         return _handler_of(cast)
@@ -56,13 +62,36 @@ def handler_of(cast: Cast, settings: Settings) -> ExampleHandler:
 
 @contextmanager
 def placed(cast: Cast, settings: Settings, *roles: str) -> Iterator[None]:
-    """Let an error about one of these roles say where it stands in a file, and what is wrong with the models there."""
+    """Let an error about one of these roles say where it stands in a file, with the models of files that mean none."""
     try:
-        with cast.placed(*roles):
+        with cast.placed(*roles, ESCALATE):
             yield
     except SuiteFileError as error:
-        others = (each for each in _wrong_in(cast, MODELS, settings) if str(each) != str(error))
-        raise all_of([error, *others]) from error
+        raise _with_others(error, _wrong_in(cast, (*MODELS, ESCALATE), settings)) from error
+
+
+def _with_others(error: SuiteFileError, others: Iterable[SuiteFileError]) -> SuiteFileError:
+    """Return an error with others, each once."""
+    told = [str(each) for each in (error.alone(), *error.others)]
+    return all_of([error, *(each for each in others if str(each) not in told)])
+
+
+def _wrong_around(
+    file: object, given: Cast, project: Project, roles: Sequence[str], overrides: Mapping[str, Any]
+) -> Iterator[SuiteFileError]:
+    """Yield what is wrong with who plays in a file, or in the project, whatever else is wrong there."""
+    is_file = isinstance(file, str) and Path(file).suffix in SUFFIXES and Path(file).is_file()
+    around = Suite((), project.settings)
+    try:
+        if is_file:
+            around = load_around(Path(str(file)), base=project.settings)
+        settings = around.settings.overridden(overrides)
+    except SuiteFileError as error:
+        yield error
+    except DefinitionError:  # of what is given: it is told once the file is right
+        return
+    else:
+        yield from _wrong_in(given.over(around.cast).over(project.cast), roles, settings)
 
 
 def _handler_of(cast: Cast) -> ExampleHandler:
@@ -79,18 +108,23 @@ def _wrong_in(cast: Cast, roles: Sequence[str], settings: Settings) -> Iterator[
         try:
             if role == "app":
                 _handler_of(cast)
+            elif role == ESCALATE:
+                with cast.placed(role):
+                    require_two(cast.judge_model, settings.escalate)
             else:
                 _require_models(cast, role, settings)
         except SuiteFileError as error:
             yield error
+        except DefinitionError:  # of what is given: it is told once the file is right
+            continue
 
 
 def _require_models(cast: Cast, role: str, settings: Settings) -> None:
-    """Raise SuiteFileError for a name of a role that means no model. No key is looked for: it is in no file."""
+    """Raise SuiteFileError for a name of a role that means no model, and one that has no key."""
     with cast.placed(role):
         models = Models(settings)
         if role == "judge_model":
             models.panel(cast.judge_model)
         elif cast.user_model:
             models.get(cast.user_model, "user")
-        anyio.run(lambda: models.check(keys=False))
+        anyio.run(models.check)

@@ -19,7 +19,7 @@ from simeval.core.validation import require
 from simeval.engine.engine import Engine
 from simeval.results.selection import Selection
 from simeval.suites.apps.named import app_of
-from simeval.suites.cast import MODELS, Cast
+from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.files import Suite
 
 FOUND, CANNOT_TELL = 0, 1
@@ -45,7 +45,9 @@ def _select(
 ) -> int:
     show_log(log_level or "info", log_format)
     with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-        loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples, overrides(context))
+        loaded, cast = read_suite(
+            suite, Cast(None, judge_model, user_model), only_named, samples, overrides(context), (*MODELS, ESCALATE)
+        )
         require(len(apps) > 1, "select: --app", found=", ".join(apps), do="give --app twice or more, once for each app")
         handlers = [app_of(each) for each in apps]
         settings = loaded.settings.overridden(overrides(context))

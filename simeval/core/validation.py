@@ -11,7 +11,8 @@ WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on 
     **dict.fromkeys(("true", "yes", "pass"), True),
     **dict.fromkeys(("false", "no", "fail"), False),
 }
-PARTS = re.compile(r"[.:] ?")  # between the parts of what an error names, of which the last is an argument
+PARTS = re.compile(r"[.:] ?")  # between the parts of what an error names
+QUOTED = re.compile(r"(['\"]).*\1")
 WORDS_READ = "YAML reads yes, no, on and off as true and false"
 ONE_OF = "use one of"  # a list of names follows
 MOST_LISTED = 16  # names that are told where none is likely to be meant
@@ -25,6 +26,19 @@ LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs 
 
 class UnknownField(DefinitionError):
     """A mapping has a field that it cannot have: its name is wrong, and not its value."""
+
+
+class NeedsField(DefinitionError):
+    """A field stands without another one, `needs`, which it cannot be without."""
+
+    def __init__(self, where: str, *, needs: str, found: str, do: str) -> None:
+        self.needs = needs
+        super().__init__(where, found=found, do=do)
+
+
+def parts_of(where: str) -> list[str]:
+    """Return the parts of what an error names, of which the last is an argument; what is in quotes is none."""
+    return PARTS.split(QUOTED.sub("", where))
 
 
 def require(condition: bool, where: str, *, found: object, do: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simeval.core.validation import ONE_OF, PARTS, WORDS_READ, UnknownField, plain
+from simeval.core.validation import ONE_OF, WORDS_READ, UnknownField, parts_of, plain
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -156,16 +156,20 @@ def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip
         if is_told or not any(other[: len(own)] == own and len(other) > len(own) for other in places):
             deepest.setdefault(own, each)
     mistakes: dict[str, SuiteFileError] = {}
-    for each in deepest.values():
+    for each in sorted(deepest.values(), key=lambda each: _position(node, _place(node, each["loc"][skip:]))):
         made = _located(path, node, each, skip)
         mistakes.setdefault(str(made), made)
     return all_of(mistakes.values())
 
 
 def all_of(found: Iterable[SuiteFileError]) -> SuiteFileError:
-    """Return mistakes, each perhaps with others, as one error: the first of the file, with the others in its order."""
+    """Return mistakes, each perhaps with others, as one error: the first of the file, with the others in its order.
+
+    Those of several files stand file by file.
+    """
     each = [one for error in found for one in (error.alone(), *error.others)]
-    first, *others = _listed_once(sorted(each, key=lambda one: one.line))
+    files = list(dict.fromkeys(one.file for one in each))
+    first, *others = _listed_once(sorted(each, key=lambda one: (files.index(one.file), one.line)))
     return first.with_others(others)
 
 
@@ -217,7 +221,7 @@ def _refined(
     node: yaml.Node | None, place: tuple[int | str, ...], last: int | str, cause: DefinitionError
 ) -> tuple[tuple[int | str, ...], str]:
     """Return the place of what an error names, where it is a field of the mapping there, and what was found."""
-    names = PARTS.split(cause.where)
+    names = parts_of(cause.where)
     if names[-1] == "" or any(name in place[-1:] for name in names):
         return place, cause.found
     if names[-1] == last:
@@ -301,6 +305,12 @@ def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int |
             node = inner
             place.append(step)
     return tuple(place)
+
+
+def _position(node: yaml.Node | None, place: Sequence[int | str]) -> tuple[int, int]:
+    """Return the line and the column of a place in a file, or of what is nearest to it."""
+    found = _at(node, place)
+    return (found.start_mark.line, found.start_mark.column) if found is not None else (0, 0)
 
 
 def line_at(node: yaml.Node | None, place: Sequence[int | str]) -> int:

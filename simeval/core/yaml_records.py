@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import PARTS, WORDS_READ, UnknownField, nearest
+from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, closest, nearest, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -113,7 +113,7 @@ def validated(
 ) -> Any:
     """Return what a mapping becomes. Raises ValidationError for all that is wrong in it, unknown names among it.
 
-    Where names are unknown, none is told to be missing: it may be one of them, misspelt.
+    A name that one which is unknown may have been meant for is not told to be missing.
     """
     try:
         _require_known(found, names, elsewhere)
@@ -128,8 +128,17 @@ def validated(
 
 def _both(unknown: ValidationError, other: ValidationError) -> ValidationError:
     """Return two errors of one mapping as one."""
-    others = [each for each in other.errors() if not (each["type"] == "missing" and len(each["loc"]) == 1)]
+    told = {str(each["loc"][0]): each["ctx"]["error"].do for each in unknown.errors()}
+    others = [each for each in other.errors() if not _may_be_meant(each, told)]
     return error_of(map(detail_of, (*unknown.errors(), *others)))
+
+
+def _may_be_meant(detail: ErrorDetails, told: Mapping[str, str]) -> bool:
+    """Return whether a field is missing that a name which is none, of which this is told, may have been meant for."""
+    if detail["type"] != "missing" or len(detail["loc"]) != 1:
+        return False
+    missing = str(detail["loc"][0])
+    return any(closest(name, [missing]) or do == f"use {missing}" for name, do in told.items())
 
 
 def one_or_more(form: Form) -> Form:
@@ -152,10 +161,17 @@ class Forms:
     known: Mapping[type, Form] = field(default_factory=dict)
     otherwise: Form | None = None
 
-    def record(self, kind: Callable[..., Any], given: Mapping[str, Form] = {}, config: ConfigDict = NO_CONFIG) -> Form:
+    def record(
+        self,
+        kind: Callable[..., Any],
+        given: Mapping[str, Form] = {},
+        config: ConfigDict = NO_CONFIG,
+        usable: Mapping[str, Any] = {},
+    ) -> Form:
         """Return the form of a mapping of the arguments of a class, which becomes an object of it.
 
-        `given` are the forms of arguments for which it is not the one of their types.
+        `given` are the forms of arguments for which it is not the one of their types; `usable` are values that stand
+        for those that are wrong or missing, where the class is asked what else is.
         """
         arguments = [each for each in inspect.signature(kind).parameters.values() if each.kind not in _VARIADIC]
         hints = _hints(kind)
@@ -167,7 +183,10 @@ class Forms:
             required=[each.name for each in arguments if each.default is each.empty],
             config=config,
         )
-        return Annotated[written, AfterValidator(partial(_made, kind)), WrapValidator(_with_all_mistakes)]
+        usable = {name: value for name, value in usable.items() if name in forms}
+        required = [each.name for each in arguments if each.default is each.empty]
+        told = partial(_with_all_mistakes, usable=usable, required=required)
+        return Annotated[written, AfterValidator(partial(_made, kind)), WrapValidator(told)]
 
     def of(self, hint: Any) -> Form | None:
         """Return the form of a type; None where no file can hold it. A number is whole where the type is int."""
@@ -213,26 +232,52 @@ def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
         return {each.name: each.annotation for each in inspect.signature(kind).parameters.values()}
 
 
-def _with_all_mistakes(found: Any, validate: Callable[[Any], Any]) -> Any:
+def _with_all_mistakes(
+    found: Any, validate: Callable[[Any], Any], usable: Mapping[str, Any], required: Collection[str]
+) -> Any:
     """Return what a mapping becomes. Raises ValidationError for all that is wrong in one of its fields.
 
-    What a class says of its arguments is one mistake at a time, and nothing where one has a wrong type: it is asked
-    again without those that are known to be wrong, and what it then says of others that were written is one more.
+    What a class says of its arguments is one mistake at a time, and nothing where one has a wrong type or is missing:
+    it is asked again without those that are known to be wrong, or with what is usable, and what it then says of others
+    that were written is one more.
     """
     try:
         return validate(found)
     except ValidationError as error:
         details, asked, wrong = _details_of(error, found), found, _blamed(error, found)
-        while wrong:
+        known = set(wrong)
+        while wrong or (asked is found and _lacks(error) and isinstance(found, Mapping)):
             asked = {name: value for name, value in asked.items() if name not in wrong}
+            filled = {name: value for name, value in usable.items() if name in known or name in required}
             try:
-                validate(asked)
+                validate({**filled, **asked})
             except ValidationError as further:
                 more, wrong = _details_of(further, asked), _blamed(further, asked)
-                details += [each for each in more if each["loc"][:1] and each["loc"][0] in wrong]
+                is_whole = known <= filled.keys()  # so what is said of the whole does not follow from a lack
+                more = [each for each in more if (each["loc"][0] in wrong if each["loc"] else is_whole)]
+                details += [each for each in more if not _follows(each, details, found)]
+                known |= wrong
             else:
                 break
         raise error_of(details) from error
+
+
+def _lacks(error: ValidationError) -> bool:
+    """Return whether a field of the mapping itself is missing."""
+    return any(each["type"] == "missing" and len(each["loc"]) == 1 for each in error.errors())
+
+
+def _follows(detail: InitErrorDetails, told: Sequence[InitErrorDetails], found: Any) -> bool:
+    """Return whether a mistake may only follow from others: what it needs is there but wrong, or perhaps misspelt."""
+    is_misspelt = any(isinstance(each.get("ctx", {}).get("error"), UnknownField) for each in told)
+    needed = needed_by(detail)
+    return needed is not None and (needed in found or is_misspelt)
+
+
+def needed_by(detail: ErrorDetails | InitErrorDetails) -> str | None:
+    """Return the field that a mistake says is missing to another; None where it says no such thing."""
+    cause = detail.get("ctx", {}).get("error")
+    return cause.needs if isinstance(cause, NeedsField) else None
 
 
 def _details_of(error: ValidationError, found: Any) -> list[InitErrorDetails]:
@@ -249,7 +294,7 @@ def _blamed(error: ValidationError, found: Any) -> set[str]:
 def _place_of(detail: Any, found: Any) -> tuple[int | str, ...]:
     """Return the place of a mistake in a mapping; one that a class found is at its argument, if that is there."""
     cause = detail.get("ctx", {}).get("error")
-    names = PARTS.split(cause.where) if isinstance(cause, DefinitionError) and not detail["loc"] else []
+    names = parts_of(cause.where) if isinstance(cause, DefinitionError) and not detail["loc"] else []
     there = [name for name in names if isinstance(found, Mapping) and name in found]
     return (there[-1],) if there else detail["loc"]
 

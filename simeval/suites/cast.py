@@ -11,6 +11,7 @@ from simeval.suites.apps.socket_app import SocketApp
 
 MODELS = ("judge_model", "user_model")
 ROLES = ("app", *MODELS)
+ESCALATE = "escalate"  # a setting that is about who judges: it has a place as roles have
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Cast:
     def over(self, other: "Cast") -> "Cast":
         """Return this cast, with another's where it names nobody."""
         taken = [name for name in ROLES if not getattr(self, name)]
-        places = {name: place for name, place in other.places.items() if name in taken}
+        places = {name: place for name, place in other.places.items() if name in (*taken, ESCALATE)}
         found: dict[str, Any] = {name: getattr(other, name) for name in taken}
         return replace(self, **found, places={**self.places, **places})
 
@@ -57,7 +58,7 @@ class Cast:
             if place is None:
                 raise
             named = error.where.removeprefix("app ").removeprefix("handler")
-            at = f"{place.field}: {named}" if named and named != "app" else place.field
+            at = f"{place.field}: {named}" if named and named not in (*ROLES, ESCALATE) else place.field
             raise SuiteFileError(place.file, line=place.line, field=at, found=error.found, do=error.do) from error
 
     def _is_about(self, role: str, what: str) -> bool:

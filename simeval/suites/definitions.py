@@ -34,7 +34,7 @@ from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.attacks.attack import Attack
 from simeval.suites.described import FORMS, read_scorer
-from simeval.suites.hidden_mistakes import of_expectation, of_scenario, with_hidden
+from simeval.suites.hidden_mistakes import of_expectation, of_mix, of_scenario, with_hidden
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
 from simeval.suites.user_mix import UserMix, UserPersona
@@ -169,13 +169,11 @@ _STEP = FORMS.record(
         | None,
     },
 )
-_USERS = (
-    FORMS.record(
-        UserMix,
-        {"mix": list[FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})]},  # type: ignore[misc,valid-type]
-    )
-    | None
+_MIX: Form = FORMS.record(
+    UserMix,
+    {"mix": list[FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})]},  # type: ignore[misc,valid-type]
 )
+_USERS: Form = Annotated[_MIX, WrapValidator(partial(with_hidden, hidden=of_mix))] | None
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(_expectation(Annotated[_SCORER, AfterValidator(_measurable)])),

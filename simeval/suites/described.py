@@ -70,6 +70,30 @@ def kind_of(found: object, registry: Registry) -> type[Any] | None:
     return registry.find(name.strip()) if isinstance(name, str) else None
 
 
+def usable_evaluator(found: object) -> object:
+    """Return an evaluator's description if it can be read, or what it is but for the numbers of its test; else None.
+
+    Whether an evaluator fits does not depend on those.
+    """
+    try:
+        read_evaluator(found)
+    except ValidationError as error:
+        kind, wrong = kind_of(found, EVALUATORS), {str(each["loc"][0]) for each in error.errors() if each["loc"]}
+        if kind is None or not isinstance(found, Mapping):
+            return None
+        if not wrong or not wrong <= {*_OF_THE_TEST, *_required(kind)}:
+            return None
+        others = {name: value for name, value in found.items() if name not in wrong}
+        return usable_evaluator({**others, **{name: _USABLE[name] for name in wrong & {*_required(kind)}}})
+    except DefinitionError:
+        return None
+    return found
+
+
+def _required(kind: type[Any]) -> list[str]:
+    return [name for name, each in signature(kind).parameters.items() if each.default is each.empty]
+
+
 def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
     """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
     what = base.__name__.lower()
@@ -128,6 +152,36 @@ FORMS = Forms(
 )
 
 
+_USABLE: Mapping[str, Any] = {  # arguments of evaluators, each with a value that any of them can have
+    "min_proportion": 0.5,
+    "min_rating": 7,
+    "min_median_rating": 7,
+    "k": 2,
+    "quantile": 0.5,
+    "at_least": 0.5,
+    "threshold": 1,
+    "min_trials": 10,
+    "significance_level": 0.05,
+    "expected_rate": 0.9,
+    "early_stopping": True,
+}
+_OF_THE_TEST = (
+    "min_proportion",
+    "max_proportion",
+    "min_trials",
+    "significance_level",
+    "expected_rate",
+    "early_stopping",
+)
+
+
 @lru_cache
 def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(FORMS.record(kind))
+    return TypeAdapter(FORMS.record(kind, usable=_usable_arguments(kind)))
+
+
+def _usable_arguments(kind: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return values that arguments of an evaluator can have, whatever the others are."""
+    if not (isinstance(kind, type) and issubclass(kind, Evaluator)):
+        return {}
+    return {name: value for name, value in _USABLE.items() if name != "at_least" or name in _required(kind)}

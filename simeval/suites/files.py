@@ -1,6 +1,7 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from itertools import pairwise
@@ -11,11 +12,13 @@ from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
+from simeval.core.world import NamedWorld
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
+from simeval.models.protocol.prompt_texts import replaced_prompt
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.attacks.attack import STOP, attacks_in
-from simeval.suites.cast import ROLES, Cast, Place
+from simeval.suites.cast import ESCALATE, ROLES, Cast, Place
 from simeval.suites.definitions import (
     DEFAULTS_OF_SCENARIOS,
     EXPECTATIONS,
@@ -134,11 +137,19 @@ def load_around(path: Path, *, base: Settings = DEFAULTS) -> Suite:
     try:
         file = FILE.validate_python({"scenarios": [None], **found})
     except ValidationError as error:
-        wrong = {each["loc"][0] for each in error.errors() if each["loc"]}
-        usable = {name: value for name, value in found.items() if name not in wrong}
-        file = FILE.validate_python({"scenarios": [None], **usable})
+        file = FILE.validate_python({"scenarios": [None], **_usable(found, error)})
     brought, places = _brought(path, node, file)
     return _joined({path: _File([], brought, {}, places)}, base)
+
+
+def _usable(found: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
+    """Return a mapping without the fields, and the settings, that an error is about."""
+    places = [each["loc"] for each in error.errors()]
+    wrong = {place[: 2 if place[:1] == ("settings",) else 1] for place in places}
+    usable = {name: value for name, value in found.items() if (name,) not in wrong}
+    if isinstance(settings := usable.get("settings"), Mapping):
+        usable["settings"] = {name: value for name, value in settings.items() if ("settings", name) not in wrong}
+    return usable
 
 
 def load_expectations(path: str | Path) -> list[Expectation]:
@@ -177,11 +188,12 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, usable=not errors)
     except ValidationError as error:
         errors.append(error)
-    twins = _twins(path, node, wrapped, skip=skip)
+    others = [*_twins(path, node, wrapped, skip=skip), *_said_twice(path, node, wrapped)]
+    others += _wrong_prompts(path, node, wrapped)
     if errors:
-        raise all_of([located(path, node, *errors, skip=skip), *twins]) from errors[0]
-    if twins:
-        raise all_of(twins)
+        raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
+    if others:
+        raise all_of(others)
     attacks = attacks_in(file)
     brought, places = _brought(path, node, file)
     if attacks:
@@ -191,15 +203,45 @@ def _read(path: Path) -> _File:
 
 
 def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Place]]:
-    """Return the settings and roles of a file, and where roles stand. Raises SuiteFileError for one said twice."""
+    """Return the settings and roles of a file, and where it says who plays."""
     roles = {name: file[name] for name in ROLES if file.get(name)}
     brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
-    for name in judge.keys() & brought.keys():
-        found = f"found {name!r} beside it"
-        raise mistake_at(path, node, ("judge",), found=found, do=f"leave {name} out: judge says it")
-    spots = {**dict.fromkeys(judge, "judge"), **dict.fromkeys(roles)}
-    places = {name: Place(str(path), line_at(node, (spot or name,)), spot or name) for name, spot in spots.items()}
+    spots: dict[str, tuple[str, ...]] = {name: (name,) for name in roles}
+    if brought.get(ESCALATE) is not None:
+        spots[ESCALATE] = ("settings", ESCALATE)
+    spots |= dict.fromkeys(judge, ("judge",))
+    places = {name: Place(str(path), line_at(node, spot), ".".join(spot)) for name, spot in spots.items()}
     return {**brought, **judge}, places
+
+
+def _said_twice(path: Path, node: Any, file: Any) -> list[SuiteFileError]:
+    """Return a mistake for each word beside `judge` that says a part of what that says."""
+    judge = file.get("judge") if isinstance(file, Mapping) else None
+    if judge is None:
+        return []
+    written, escalate = file.get("settings"), judge.get(ESCALATE) if isinstance(judge, Mapping) else None
+    settings = written if isinstance(written, Mapping) else {}
+    twice = [name for name in ("judge_model",) if file.get(name)] + [name for name in (ESCALATE,) if name in settings]
+    if isinstance(escalate, Mapping) and "audit" in escalate and "escalation_audit" in settings:
+        twice.append("escalation_audit")
+    at = ("judge",)
+    return [
+        mistake_at(path, node, at, found=f"found {name!r} beside it", do=f"leave {name} out: judge says it")
+        for name in twice
+    ]
+
+
+def _wrong_prompts(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
+    """Yield a mistake for each prompt of a file's settings that cannot be used."""
+    settings = file.get("settings") if isinstance(file, Mapping) else None
+    prompts = settings.get("prompts") if isinstance(settings, Mapping) else None
+    if not isinstance(prompts, Mapping) or not all(isinstance(each, str) for pair in prompts.items() for each in pair):
+        return
+    for name, given in _from_here(path.parent, {"prompts": prompts})["prompts"].items():
+        try:
+            replaced_prompt(name, given)
+        except DefinitionError as error:
+            yield mistake_at(path, node, ("settings", "prompts", name), found=error.found, do=error.do)
 
 
 def _torn(file: Any) -> tuple[int, str] | None:
@@ -220,6 +262,8 @@ def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[Scenario
     if not isinstance(found, list) and (not usable or "attack" in file):
         return []
     defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
+    if not usable and file.get("world") is not None:
+        defaults = {"world": NamedWorld("world", nullcontext, {})}  # in the place of one that is told where it stands
     return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
 
 
@@ -282,7 +326,8 @@ def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
                 found = f"the scenario {title!r} is in {titled[title]}, too"
                 raise DefinitionError(str(file), found=found, do="give each its own title: results are told by titles")
     roles = {name: settings.pop(name) for name in ROLES if name in settings}
-    places = {name: files[where[name]].places[name] for name in roles}
+    told = [name for name in (*roles, ESCALATE) if name in where and name in files[where[name]].places]
+    places = {name: files[where[name]].places[name] for name in told}
     lines = {title: line for each in files.values() for title, line in each.lines.items()}
     return Suite(scenarios, base.overridden(settings), Cast.of(roles, places), lines)
 

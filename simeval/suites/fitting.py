@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Union, get_args, get_origin
 
 from simeval.core.bounds import UNIT, Bounds
 from simeval.core.trial import Score
+from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import FunctionScorer, Scorer
+from simeval.scorers.each_turn import SUMMARIES, EachTurn
+from simeval.scorers.metrics import ConversationMetric
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
 
 def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
     """Raise DefinitionError where nothing could be concluded on such scores, or the contrary of what is meant."""
-    from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
+    from simeval.evaluators.in_a_row import PassHatKEvaluator
+    from simeval.evaluators.ratings import RATING_BOUNDS, SUCCESS_RATING, is_of_ratings
 
     where = f"Expectation.evaluator: {type(evaluator).__name__}"
     if expectation.judged is not None:
@@ -24,13 +28,17 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
             raise DefinitionError(where, found=misfit, do=_for_ratings(evaluator))
         return
     is_metric = _is_metric(expectation)
-    is_yes_or_no = expectation.score is None and gives_yes_or_no(expectation.measured_by, or_scores=True)
+    answered = _of_an_answer(expectation.measured_by)
+    is_yes_or_no = expectation.score is None and gives_yes_or_no(answered, or_scores=True)
     if is_of_ratings(evaluator) and (is_metric or is_yes_or_no):
         kind, do = ("yes or no", "use proportion") if is_yes_or_no else ("a metric", "use proportion, quantile or mean")
         found = f"it is for a judge's ratings from 1 to 10, and {expectation.title} is {kind}"
         raise DefinitionError(where, found=found, do=do)
-    is_nothing_else = is_yes_or_no and gives_yes_or_no(expectation.measured_by)
+    is_nothing_else = is_yes_or_no and gives_yes_or_no(answered)
     _require_between(evaluator, _bounds_of(expectation, is_yes_or_no=is_nothing_else), where, expectation.title)
+    if is_metric and isinstance(evaluator, PassHatKEvaluator) and evaluator.threshold == SUCCESS_RATING:
+        found = f"its threshold is a rating of {SUCCESS_RATING:g}, and {expectation.title} is a metric"
+        raise DefinitionError(where, found=found, do="give a threshold: the score from which on it is good")
     is_unset = getattr(evaluator, "threshold", None) == 1 and evaluator.prefers_high
     if is_unset and _is_better_lower(expectation):
         found = f"{expectation.title} is better when it is lower, and this asks for 1 or more"
@@ -49,7 +57,7 @@ def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, 
 def _bounds_of(expectation: "Expectation", *, is_yes_or_no: bool) -> Bounds | None:
     """Return between what the scores lie, where a scorer says it or its type does."""
     measured = expectation.measured_by
-    declared = measured.bounds_of(expectation.score or "") if isinstance(measured, Scorer) else None
+    declared = measured.bounds_of(_path_of(expectation, measured)) if isinstance(measured, Scorer) else None
     return UNIT if is_yes_or_no and declared is None else declared
 
 
@@ -62,15 +70,51 @@ def _for_ratings(evaluator: "Evaluator") -> str:
     return "put the bar between 1 and 10: a judge rates from 1 to 10"
 
 
+def _path_of(expectation: "Expectation", measured: Scorer) -> str:
+    """Return the path of the number that is concluded on, as far as it is known."""
+    return expectation.score or measured.default_score or ""
+
+
 def _is_better_lower(expectation: "Expectation") -> bool:
     measured = expectation.measured_by
-    return isinstance(measured, Scorer) and measured.direction_of(expectation.score or "") == "lower"
+    return isinstance(measured, Scorer) and measured.direction_of(_path_of(expectation, measured)) == "lower"
 
 
 def _is_metric(expectation: "Expectation") -> bool:
     """Return whether a scorer is known to give no ratings, or says by its bounds that its numbers end at 1."""
     bounds = _bounds_of(expectation, is_yes_or_no=False)
-    return not getattr(expectation.measured_by, "gives_ratings", True) or (bounds is not None and bounds[1] <= 1)
+    gives_ratings = getattr(_of_an_answer(expectation.measured_by), "gives_ratings", True)
+    return not gives_ratings or (bounds is not None and bounds[1] <= 1)
+
+
+def _of_an_answer(measured: object) -> object:
+    """Return what measures each answer, of what measures every turn by another scorer; any other as it is."""
+    return _of_an_answer(measured.scorer) if isinstance(measured, EachTurn) else measured
+
+
+def wrong_path(measured: object, path: str) -> tuple[str, str] | None:
+    """Return what was found, and what to do, where a scorer is known to give nothing at a path; else None."""
+    name = getattr(measured, "name", "")
+    if isinstance(measured, EachTurn):
+        inner, _, summary = path.rpartition(".")
+        if path in ("turns", "not_measured"):
+            return None
+        known = [*SUMMARIES, "turns", "not_measured"] if _gives_one(measured.scorer) else list(measured.paths)
+        is_there = summary in SUMMARIES and not inner if _gives_one(measured.scorer) else path in measured.paths
+        return None if is_there or not known else (f"{name} gives no {path!r}", nearest(path, known))
+    paths = measured.paths if isinstance(measured, Scorer) else ()
+    if paths:
+        return None if path in paths else (f"{name} gives no {path!r}", nearest(path, paths))
+    if _gives_one(measured):
+        kind = "yes or no" if gives_yes_or_no(measured, or_scores=True) else "one number"
+        return f"{name} gives {kind}, and no {path!r}", "leave it out"
+    return None
+
+
+def _gives_one(measured: object) -> bool:
+    """Return whether a scorer says by its type that it gives one value; of simeval's own, also as a Score."""
+    is_own = type(measured).__module__.startswith("simeval.") and type(measured) is not FunctionScorer
+    return gives_yes_or_no(measured, or_scores=is_own) or isinstance(measured, ConversationMetric)
 
 
 def gives_yes_or_no(measured: object, *, or_scores: bool = False) -> bool:

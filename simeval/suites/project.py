@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from simeval.core.setting_checks import NO_STORE
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import PARTS, plain, require
+from simeval.core.validation import parts_of, plain, require
 from simeval.core.yaml_files import all_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast, Place
@@ -31,10 +31,10 @@ class Project:
     cast: Cast = field(default_factory=Cast)
 
 
-def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
+def read_project(folder: Path, *, base: Settings = DEFAULTS, lenient: bool = False) -> Project:
     """Return what the pyproject.toml of a folder sets; the rest, or all where there is none, is as in `base`.
 
-    Raises DefinitionError.
+    Raises DefinitionError. To be `lenient` is to leave out what cannot be used.
     """
     path = folder / FILE
     if not path.is_file():
@@ -45,6 +45,8 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
         whole = tomllib.loads(text)
         tables = whole.get("tool", {})
     except (OSError, ValueError) as error:
+        if lenient:
+            return Project(base)
         if told := _no_toml(error, text):
             raise told from error
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
@@ -59,8 +61,9 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     store = table.get("store") if isinstance(table, dict) else None
     if isinstance(store, str) and store.lower() == NO_STORE:
         table = {**table, "store": None}
-    found_there = _checked(table, text)
-    cast = Cast.of(found_there, {name: Place(FILE, _line_of([name], text), f"tool.{TOOL}.{name}") for name in ROLES})
+    found_there = _checked(table, text, lenient=lenient)
+    named = [name for name in ROLES if name in found_there]
+    cast = Cast.of(found_there, {name: Place(FILE, _line_of([name], text), f"tool.{TOOL}.{name}") for name in named})
     return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
 
 
@@ -83,11 +86,14 @@ def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
     return SuiteFileError(FILE, line=line, field="", found=found, do=do)
 
 
-def _checked(table: Any, text: str) -> Mapping[str, Any]:
-    """Return what the table says. Raises SuiteFileError for all that is wrong in it."""
+def _checked(table: Any, text: str, *, lenient: bool) -> Mapping[str, Any]:
+    """Return what the table says. Raises SuiteFileError for all that is wrong in it, unless it is to be left out."""
     try:
         return PROJECT.validate_python(table)
     except ValidationError as error:
+        if lenient:
+            wrong = {name for each in error.errors() for name in each["loc"][:1]}
+            return PROJECT.validate_python({name: value for name, value in table.items() if name not in wrong})
         raise all_of([_mistake(each, table, text) for each in error.errors()]) from error
 
 
@@ -101,7 +107,7 @@ def _mistake(detail: Any, table: Any, text: str) -> SuiteFileError:
             names += [name] if name not in names else []
     if isinstance(cause, DefinitionError):
         found, do = cause.found, cause.do
-        last = PARTS.split(cause.where)[-1]
+        last = parts_of(cause.where)[-1]
         names += [last] if isinstance(inner, dict) and last in inner else []
     return SuiteFileError(FILE, line=_line_of(names, text), field=".".join(["tool", TOOL, *names]), found=found, do=do)
 

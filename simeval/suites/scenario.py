@@ -9,13 +9,13 @@ from simeval.core.conversation import UserFaultKind
 from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
-from simeval.core.validation import nearest, require, require_level, require_size, require_whole
+from simeval.core.validation import NeedsField, nearest, require, require_level, require_size, require_whole
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
-from simeval.suites.fitting import gives_yes_or_no, require_fit
+from simeval.suites.fitting import require_fit, wrong_path
 from simeval.suites.script import Step, require_script
 from simeval.suites.user_mix import UserMix, UserPersona
 
@@ -108,13 +108,8 @@ class Expectation:
         """Raise DefinitionError for what is no scorer, and for the path of a number that it is known not to give."""
         if self.scorer is not None and not isinstance(self.scorer, str):  # a text names one of an experiment's
             as_scorer(self.scorer)
-        paths = self.measured_by.paths if isinstance(self.measured_by, Scorer) else ()
-        if self.score is not None and paths and self.score not in paths:
-            found = f"{self.measured_by.name} gives no {self.score!r}"
-            raise DefinitionError("Expectation.score", found=found, do=nearest(self.score, paths))
-        if self.score is not None and gives_yes_or_no(self.measured_by):
-            found = f"{self.measured_by.name} gives yes or no, and no {self.score!r}"
-            raise DefinitionError("Expectation.score", found=found, do="leave it out")
+        if self.score is not None and (wrong := wrong_path(self.measured_by, self.score)):
+            raise DefinitionError("Expectation.score", found=wrong[0], do=wrong[1])
 
     def _check_judged(self) -> None:
         """Raise DefinitionError where what a judge is to go by cannot be used."""
@@ -285,7 +280,7 @@ class ScenarioTest:
         require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
         if self.world is None and any(each.state is not None for each in self.expectations):
             found, do = "found a state to be and no world that has one", "give the scenario a world"
-            raise DefinitionError(f"{where}: world", found=found, do=do)
+            raise NeedsField(f"{where}: then", needs="world", found=found, do=do)
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults

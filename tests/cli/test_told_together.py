@@ -56,6 +56,43 @@ PAIRS = {
         ("found expected_behavior and tools", NO_SHARE),
     ),
     "a share of 90, and nothing to measure": (f"{{evaluator: {NO_RATE}}}", ("found none of them", NO_SHARE)),
+    "a label that is no text, and one evaluator of two that does not fit": (
+        f"{{expected_behavior: well, label: 3, evaluator: [{RATE}, {SHARE}]}}",
+        ("give a text, in quotes", "every score from 1 to 10 meets it"),
+    ),
+    "two evaluators that do not fit": (
+        f"{{scorer: {{type: contains, texts: [a]}}, evaluator: [{RATE}, {RATE}]}}",
+        ("evaluator.0: it is for a judge", "evaluator.1: it is for a judge"),
+    ),
+    "a misspelt scorer, and two ways to measure": (
+        f"{{expected_behavior: well, scorer: contains2, evaluator: {RATE}}}",
+        ("did you mean 'contains'?", "found expected_behavior and scorer"),
+    ),
+    "a misspelt share, and two settings of the test": (
+        "{expected_behavior: well, evaluator: {type: success_rate, min_proporton: 0.9, min_trials: 0, "
+        "significance_level: 7}}",
+        ("did you mean 'min_proportion'?", "min_trials: found 0", "significance_level: found 7"),
+    ),
+    "no share, and a setting of the test": (
+        "{expected_behavior: well, evaluator: {type: success_rate, min_trials: 0}}",
+        ("min_proportion: the field is missing", "min_trials: found 0"),
+    ),
+    "two arguments that an evaluator must have": (
+        "{expected_behavior: well, evaluator: {type: rating_proportion, min_rating: 11, min_proportion: 90}}",
+        ("min_rating: found 11", NO_SHARE),
+    ),
+    "a number of times, and a share of 90": (
+        "{expected_behavior: well, evaluator: {type: pass_hat_k, k: 0, at_least: 90}}",
+        ("k: found 0", NO_SHARE),
+    ),
+    "a quantile of 9, and two bars": (
+        "{scorer: response_latency, evaluator: {type: quantile, quantile: 9, at_least: 1, at_most: 2}}",
+        ("quantile: found 9", "found both at_least and at_most"),
+    ),
+    "a bar that is no number, beside bounds that can be": (
+        "{expected_behavior: well, evaluator: {type: mean, at_least: x, bounds: [1, 10], min_trials: 0}}",
+        ("at_least: found 'x'", "min_trials: found 0"),
+    ),
     "no evaluator, and nothing to measure": ("{label: a}", ("the field is missing", "found none of them")),
 }
 AROUND = {
@@ -67,6 +104,38 @@ AROUND = {
     "a state without a world, beside a share of 90": (
         f"then: {{state: {{a: 1}}, evaluator: {NO_SHARES}}}",
         ("no world that has one", NO_SHARE),
+    ),
+}
+MISFITS = {
+    "every turn that has a text, as a rating": (
+        f"{{scorer: {{type: each_turn, scorer: {{type: contains, texts: [a]}}}}, evaluator: {RATE}}}",
+        f"each_turn {IS_YES_OR_NO}",
+    ),
+    "every turn that has a text, and a bar of 5": (
+        "{scorer: {type: each_turn, scorer: {type: contains, texts: [a]}}, "
+        "evaluator: {type: proportion, min_proportion: 0.9, threshold: 5}}",
+        "every score from 0 to 1 misses it",
+    ),
+    "a share of turns, and a bar of 5": (
+        "{scorer: response_latency <= 1, evaluator: {type: proportion, min_proportion: 0.9, threshold: 5}}",
+        "every score from 0 to 1 misses it",
+    ),
+    "seconds, as ratings in a row": (
+        "{scorer: response_latency, evaluator: {type: pass_hat_k, k: 2, at_least: 0.9}}",
+        "its threshold is a rating of 6, and response_latency is a metric; give a threshold",
+    ),
+    "a probability, as a rating": (f"{{scorer: toxicity, evaluator: {RATE}}}", "toxicity is a metric; use proportion"),
+    "a path of what is yes or no": (
+        f"{{scorer: {{type: contains, texts: [a]}}, score: foo, evaluator: {SHARE}}}",
+        "contains gives yes or no, and no 'foo'; leave it out",
+    ),
+    "a path of one number": (
+        "{scorer: turn_count, score: foo, evaluator: {type: mean, at_least: 0.5, bounds: [0, 9]}}",
+        "turn_count gives one number, and no 'foo'; leave it out",
+    ),
+    "a path that no turn has": (
+        f"{{scorer: {{type: each_turn, scorer: {{type: contains, texts: [a]}}}}, score: foo, evaluator: {SHARE}}}",
+        "each_turn gives no 'foo'; use one of min, mean, max, turns, not_measured",
     ),
 }
 FINE = f"then: {{expected_behavior: well, evaluator: {RATE}}}"
@@ -92,6 +161,24 @@ def test_what_is_wrong_with_an_expectation_is_told_at_once(tmp_path: Path, pair:
     assert all(any(each in line for line in lines) for each in said)
 
 
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_what_does_not_fit_is_told_before_the_run(tmp_path: Path, misfit: str) -> None:
+    then, said = MISFITS[misfit]
+
+    [line] = told(tmp_path, f"then: {then}", "--app", "offline/app")
+
+    assert said in line
+
+
+@pytest.mark.parametrize("score", ["min", "max", "turns"])
+def test_what_every_turn_gives_is_no_mistake(tmp_path: Path, score: str) -> None:
+    scorer = "{type: each_turn, scorer: {type: contains, texts: [a]}}"
+
+    lines = told(tmp_path, f"then: {{scorer: {scorer}, score: {score}, evaluator: {SHARE}}}", "--app", "nowhere")
+
+    assert "app 'nowhere'" in lines[0]
+
+
 @pytest.mark.parametrize("around", AROUND)
 def test_what_is_wrong_with_a_scenario_is_told_at_once(tmp_path: Path, around: str) -> None:
     scenario, said = AROUND[around]
@@ -102,12 +189,92 @@ def test_what_is_wrong_with_a_scenario_is_told_at_once(tmp_path: Path, around: s
     assert all(any(each in line for line in lines) for each in said)
 
 
-def test_what_follows_from_a_mistake_is_not_told(tmp_path: Path) -> None:
-    state = f"{{state: {{a: 1}}, evaluator: {SHARE}}}"
+@pytest.mark.parametrize(
+    ("world", "top", "said"),
+    [
+        ("world: probes", "", "found 'no probe'"),
+        ("wrold: probes", "", "did you mean 'world'?"),
+        ("tags: [a]", "world: builtins:Nothing\n", "builtins has no 'Nothing'"),
+    ],
+)
+@pytest.mark.parametrize(("evaluator", "more"), [(SHARE, []), (NO_SHARES, [NO_SHARE])], ids=["right", "wrong"])
+def test_what_follows_from_a_mistake_is_not_told(
+    tmp_path: Path, world: str, top: str, said: str, evaluator: str, more: list[str]
+) -> None:
+    scenario = f"{world}\n    then: {{state: {{a: 1}}, evaluator: {evaluator}}}"
 
-    [line] = told(tmp_path, f"world: probes\n    then: {state}", "--app", "offline/app")
+    lines = told(tmp_path, scenario, "--app", "offline/app", top=top)
 
-    assert "found 'no probe'" in line
+    assert all(each in line for each, line in zip([said, *more], lines, strict=True))
+
+
+def test_a_title_with_a_colon_is_no_place(tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    scenario = {"title": "x: given: y", "given": "a", "when": "b", "then": {"state": {"a": 1}, "evaluator": SHARE}}
+    file.write_text(str([scenario]).replace(f"'{SHARE}'", SHARE))
+
+    done = CliRunner().invoke(main, ["run", str(file), "--app", "offline/app"])
+
+    assert "field 0.then: found a state to be and no world" in done.stderr
+
+
+def test_what_is_given_does_not_hide_the_mistakes_of_a_file(tmp_path: Path) -> None:
+    [line] = told(tmp_path, WRONG, "--app", "offline/app", "--model-option", "seed=1", top="judge_model: nope/x\n")
+
+    assert NO_SHARE in line
+
+
+def test_settings_that_cannot_be_used_are_told_with_all_else(tmp_path: Path) -> None:
+    top = "judge_model: offline/judge\nsettings: {escalate: cannot tell, prompts: {usr: x, judge: none.txt}}\n"
+
+    lines = told(tmp_path, WRONG, "--app", "offline/app", top=top)
+
+    said = ["settings.prompts.usr: there is no prompt", "settings.prompts.judge: it cannot be read", "the judges"]
+    assert all(each in line for each, line in zip([*said, NO_SHARE], lines, strict=True))
+
+
+def test_mistakes_of_one_line_are_told_in_its_order(tmp_path: Path) -> None:
+    settings = "{concurrency: lots, seed: x, on_app_error: ignore, order: random}"
+
+    lines = told(tmp_path, FINE, "--app", "offline/app", top=f"settings: {settings}\n")
+
+    assert [line.partition("settings.")[2].partition(":")[0] for line in lines] == [
+        *("concurrency", "seed", "on_app_error", "order")
+    ]
+
+
+@pytest.mark.parametrize("seed", ["1", '"x"'], ids=["right", "wrong"])
+def test_who_cannot_play_is_told_with_the_mistakes_of_the_project(
+    tmp_path: Path, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project = f'[tool.simeval]\napp = "shopp:handle"\njudge_model = "offline/jugde"\nseed = {seed}\n'
+    Path("pyproject.toml").write_text(project)
+
+    lines = told(tmp_path, FINE)
+
+    assert ["'shopp:handle'" in lines[0], "'offline/jugde'" in lines[1]] == [True, True]
+    assert [line for line in lines[2:] if "tool.simeval.seed: found 'x'" in line] == lines[2:]
+    assert len(lines) == (2 if seed == "1" else 3)
+
+
+def test_a_key_that_is_missing_is_told_beside_an_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    lines = told(tmp_path, FINE, top="app: shopp:handle\njudge_model: openai/gpt-5\n")
+
+    assert ["'shopp:handle'" in lines[0], "OPENAI_API_KEY is not set" in lines[1], len(lines)] == [True, True, 2]
+
+
+def test_a_judge_that_is_said_twice_is_told_beside_the_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "some-key")
+    judge = "judge: {first: offline/judge, escalate: {to: openai/gpt-5, when: rating 4..8}}"
+
+    lines = told(tmp_path, WRONG, "--app", "offline/app", top=f"{judge}\njudge_model: offline/judge\n")
+
+    assert ["leave judge_model out" in lines[0], NO_SHARE in lines[1], len(lines)] == [True, True, 2]
 
 
 @pytest.mark.parametrize(("scenario", "more"), [(FINE, []), (WRONG, [NO_SHARE])], ids=["right", "wrong"])

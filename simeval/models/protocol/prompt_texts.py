@@ -135,10 +135,12 @@ def all_prompts(replaced: Mapping[str, Path | str] | None = None) -> Mapping[str
     A replaced prompt is a file, or a text of several lines. Raises DefinitionError for one that cannot be used.
     """
     ours = {name: built_in(name) for name in prompt_names()}
-    return {**ours, **{name: _replaced(built_in(name), given) for name, given in (replaced or {}).items()}}
+    return {**ours, **{name: replaced_prompt(name, given) for name, given in (replaced or {}).items()}}
 
 
-def _replaced(prompt: Prompt, given: Path | str) -> Prompt:
+def replaced_prompt(name: str, given: Path | str) -> Prompt:
+    """Return the user's prompt in place of simeval's. Raises DefinitionError for one that cannot be used."""
+    prompt = built_in(name)
     if isinstance(given, str) and "\n" in given.strip():
         return prompt.replaced(given, where=f"prompt {prompt.name}")
     where = f"prompt {prompt.name}: {given}"

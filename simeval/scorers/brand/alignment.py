@@ -44,6 +44,8 @@ class Alignment(ColumnScorer):
     are scaled to sum to 1. Where a part with a weight cannot be measured, all is missing.
     """
 
+    gives_ratings = False
+
     default_score = "alignment"
     paths = (
         "alignment",

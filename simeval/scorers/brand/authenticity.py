@@ -43,6 +43,8 @@ class Authenticity(ColumnScorer):
     names it.
     """
 
+    gives_ratings = False
+
     default_score = "authenticity"
     paths = ("authenticity", "style", "traits", "lexicon", "responses")
     direction = by_path(higher=["authenticity", "style", "traits", "lexicon"], none=["responses"])

@@ -33,6 +33,8 @@ class Stability(ColumnScorer):
     says so. Distances are those of the `encoder`: about what is said, more than about how.
     """
 
+    gives_ratings = False
+
     default_score = "stability"
     paths = ("stability", "mean_distance", "spread", "drift", "responses", "single_response")
     direction = by_path(higher=["stability"], none=[""])  # the others are what it is worked out from

@@ -33,6 +33,7 @@ ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
 class Gauge(ColumnScorer):
     """A scorer that gives one number of an `output`, under the name `default_score`, and `model`, what gave it."""
 
+    gives_ratings = False
     bounds: ClassVar[tuple[float, float]]
     timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until a model is loaded
 
@@ -54,6 +55,7 @@ class Check(ColumnScorer):
     "at_least" whatever is above.
     """
 
+    gives_ratings = False
     by: Gauge
     side: Side = "both"
 

@@ -30,6 +30,8 @@ class EmbeddingSimilarity(ModelScorer):
     this machine is shared by all who ask it, costs no call, and reads no more of a text than it takes at once.
     """
 
+    gives_ratings = False
+
     default_score = "similarity_score"
     paths = ("similarity_score", "is_similar")
     direction = "higher"

@@ -135,6 +135,8 @@ def needed(value: object, column: str) -> None:
 class Ruled(Graded):
     """Whether one thing is so: a boolean under the name of `default_score`, and the `reasoning`."""
 
+    gives_ratings = False
+
     async def rule(self, seed: int, columns: Mapping[str, object]) -> dict[str, object]:
         """Return the ruling."""
         ruling = await self.grade(Ruling, seed, columns)

@@ -20,6 +20,8 @@ class Moderation(ModelScorer):
     {"flagged": bool, "categories": {...}, "scores": {...}}.
     """
 
+    gives_ratings = False
+
     default_score = "passed"
     direction = by_path(higher=["passed"], lower=["flagged", "categories"], none=["scores"])
     bounds: ClassVar[BoundsByPath] = {"scores": UNIT}

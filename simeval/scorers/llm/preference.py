@@ -72,6 +72,7 @@ class Preference(Graded):
     baseline's function among it, nothing is known.
     """
 
+    gives_ratings = False
     own_places: ClassVar[Sequence[str]] = ("criteria", "first", "second", "input")
     default_score = "preference"
     paths = ("preference", "consistent")

@@ -27,6 +27,8 @@ class ResponseRelevancy(Graded):
     asked. An encoder is needed: "minilm", a hub name or folder, "hashed", or an object with `encode(texts)`.
     """
 
+    gives_ratings = False
+
     default_score = "response_relevancy"
     paths = ("response_relevancy", "noncommittal")
     direction = by_path(higher=["response_relevancy"], lower=["noncommittal"])

@@ -27,6 +27,8 @@ class Summarization(Graded):
     twelve and a half words. Words are what white space separates.
     """
 
+    gives_ratings = False
+
     default_score = "quality"
     paths = ("quality", "entity_density", "is_entity_dense")
     direction = by_path(higher=["quality", "is_entity_dense"], none=["entity_density"])

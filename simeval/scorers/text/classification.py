@@ -47,6 +47,7 @@ class Classification(ColumnScorer):
     bootstrap one over examples with `seed`. Only shares are fit for a verdict.
     """
 
+    gives_ratings = False
     labels: Sequence[object] | None = None
     positive: object = None
     ignore_case: bool = False

@@ -99,6 +99,7 @@ class PydanticScorer(FormatScorer):
     DefinitionError for what is no pydantic model.
     """
 
+    gives_ratings = False
     model: "type[BaseModel]" = field(kw_only=False)
     strict: bool = False
 

@@ -25,6 +25,8 @@ class Language(ColumnScorer):
     has no language that could be told.
     """
 
+    gives_ratings = False
+
     default_score = "matches"
     paths = ("matches", "probability")
     direction = by_path(higher=["matches"], none=["probability"])

@@ -86,6 +86,8 @@ class PersonalData(ColumnScorer):
     shown by its ends only.
     """
 
+    gives_ratings = False
+
     default_score = "clean"
     paths = ("clean", "findings")
     direction = by_path(higher=["clean"], lower=["findings"], none=["kinds"])

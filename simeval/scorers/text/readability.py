@@ -28,6 +28,8 @@ class Readability(ColumnScorer):
     little, of lists and code nothing. Syllables are counted by a rule of thumb.
     """
 
+    gives_ratings = False
+
     default_score = "reading_ease"
     paths = ("reading_ease", "grade", "words_per_sentence", "syllables_per_word")
     direction = by_path(higher=["reading_ease"], lower=["grade"], none=[""])

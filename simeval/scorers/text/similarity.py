@@ -133,6 +133,7 @@ class RegexMatch(ColumnScorer):
     For a pattern that an answer must not have, say `direction="lower"`.
     """
 
+    gives_ratings = False
     pattern: str | re.Pattern[str] = field(kw_only=False)
     full: bool = False
 
@@ -160,6 +161,8 @@ class LevenshteinSimilarity(TextScorer):
     The distance is Levenshtein's, in characters; two empty texts are alike. 50,000 characters on both sides take
     0.2 s; ValueError where both are longer and differ from end to end.
     """
+
+    gives_ratings = False
 
     default_score = "similarity"
     paths = ("similarity", "distance")

@@ -42,6 +42,7 @@ class ToolCallMatch(ColumnScorer):
     JSON text. Each call matches at most one of the other side, paired so that as many as possible match.
     """
 
+    gives_ratings = False
     mode: Mode = "strict"
     argument_mode: Arguments = "exact"
     overrides: Mapping[str, Arguments | Sequence[str]] = field(default_factory=dict)
