@@ -1,8 +1,9 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, overload
 
 from pydantic import ValidationError
 
+from simeval.core.labelled_examples import read_examples
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
 from simeval.core.world import NamedWorld
@@ -189,7 +191,7 @@ def _read(path: Path) -> _File:
     except ValidationError as error:
         errors.append(error)
     others = [*_twins(path, node, wrapped, skip=skip), *_said_twice(path, node, wrapped)]
-    others += _wrong_prompts(path, node, wrapped)
+    others += _wrong_files(path, node, wrapped)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
     if others:
@@ -231,17 +233,26 @@ def _said_twice(path: Path, node: Any, file: Any) -> list[SuiteFileError]:
     ]
 
 
-def _wrong_prompts(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
-    """Yield a mistake for each prompt of a file's settings that cannot be used."""
-    settings = file.get("settings") if isinstance(file, Mapping) else None
-    prompts = settings.get("prompts") if isinstance(settings, Mapping) else None
-    if not isinstance(prompts, Mapping) or not all(isinstance(each, str) for pair in prompts.items() for each in pair):
-        return
-    for name, given in _from_here(path.parent, {"prompts": prompts})["prompts"].items():
+def _wrong_files(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
+    """Yield a mistake for each prompt, and the labelled examples, of a file's settings that cannot be used."""
+    written = file.get("settings") if isinstance(file, Mapping) else None
+    settings = written if isinstance(written, Mapping) else {}
+    prompts, examples = settings.get("prompts"), settings.get("judge_examples")
+    named = prompts if isinstance(prompts, Mapping) else {}
+    texts = {name: given for name, given in named.items() if isinstance(name, str) and isinstance(given, str)}
+    given = examples if isinstance(examples, str) else ""
+    usable = _from_here(path.parent, {"prompts": texts, "judge_examples": given})
+    reads: dict[tuple[str, ...], Callable[[], object]] = {
+        ("settings", "prompts", name): partial(replaced_prompt, name, given)
+        for name, given in usable["prompts"].items()
+    }
+    if usable["judge_examples"]:
+        reads["settings", "judge_examples"] = partial(read_examples, usable["judge_examples"])
+    for place, read in reads.items():
         try:
-            replaced_prompt(name, given)
+            read()
         except DefinitionError as error:
-            yield mistake_at(path, node, ("settings", "prompts", name), found=error.found, do=error.do)
+            yield mistake_at(path, node, place, found=error.found, do=error.do)
 
 
 def _torn(file: Any) -> tuple[int, str] | None:

@@ -36,13 +36,17 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
         raise DefinitionError(where, found=found, do=do)
     is_nothing_else = is_yes_or_no and gives_yes_or_no(answered)
     _require_between(evaluator, _bounds_of(expectation, is_yes_or_no=is_nothing_else), where, expectation.title)
-    if is_metric and isinstance(evaluator, PassHatKEvaluator) and evaluator.threshold == SUCCESS_RATING:
-        found = f"its threshold is a rating of {SUCCESS_RATING:g}, and {expectation.title} is a metric"
-        raise DefinitionError(where, found=found, do="give a threshold: the score from which on it is good")
-    is_unset = getattr(evaluator, "threshold", None) == 1 and evaluator.prefers_high
+    in_a_row = isinstance(evaluator, PassHatKEvaluator)
+    unset = SUCCESS_RATING if in_a_row else 1
+    is_unset = getattr(evaluator, "threshold", None) == unset and evaluator.prefers_high
     if is_unset and _is_better_lower(expectation):
-        found = f"{expectation.title} is better when it is lower, and this asks for 1 or more"
-        raise DefinitionError(where, found=found, do="give a threshold, and at_least: false")
+        found = f"{expectation.title} is better when it is lower, and this asks for {unset:g} or more"
+        do = (
+            "use proportion, with a threshold and at_least: false"
+            if in_a_row
+            else "give a threshold, and at_least: false"
+        )
+        raise DefinitionError(where, found=found, do=do)
 
 
 def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, title: str) -> None:

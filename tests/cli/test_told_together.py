@@ -122,7 +122,7 @@ MISFITS = {
     ),
     "seconds, as ratings in a row": (
         "{scorer: response_latency, evaluator: {type: pass_hat_k, k: 2, at_least: 0.9}}",
-        "its threshold is a rating of 6, and response_latency is a metric; give a threshold",
+        "response_latency is better when it is lower, and this asks for 6 or more; use proportion, with a threshold",
     ),
     "a probability, as a rating": (f"{{scorer: toxicity, evaluator: {RATE}}}", "toxicity is a metric; use proportion"),
     "a path of what is yes or no": (
@@ -225,12 +225,17 @@ def test_what_is_given_does_not_hide_the_mistakes_of_a_file(tmp_path: Path) -> N
 
 
 def test_settings_that_cannot_be_used_are_told_with_all_else(tmp_path: Path) -> None:
-    top = "judge_model: offline/judge\nsettings: {escalate: cannot tell, prompts: {usr: x, judge: none.txt}}\n"
+    files = "prompts: {usr: x, judge: none.txt}, judge_examples: no.csv"
+    top = f"judge_model: offline/judge\nsettings: {{escalate: cannot tell, {files}}}\n"
 
     lines = told(tmp_path, WRONG, "--app", "offline/app", top=top)
 
-    said = ["settings.prompts.usr: there is no prompt", "settings.prompts.judge: it cannot be read", "the judges"]
-    assert all(each in line for each, line in zip([*said, NO_SHARE], lines, strict=True))
+    said = [
+        "settings.prompts.usr: there is no prompt",
+        "settings.prompts.judge: it cannot be read",
+        "settings.judge_examples: it",
+    ]
+    assert all(each in line for each, line in zip([*said, "the judges are", NO_SHARE], lines, strict=True))
 
 
 def test_mistakes_of_one_line_are_told_in_its_order(tmp_path: Path) -> None:

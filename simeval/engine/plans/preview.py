@@ -69,10 +69,10 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
         which = "it" if len(found) == 1 else "the one that can pass"
         return [f"{good}, {which} passes with a chance of {least}{last}"]
     each = least if least == most else f"{least} to {most}"
-    which = "all together" if len(known) == len(found) else f"the {len(known)} that can pass all do so"
-    return [
-        f"{good}, each requirement passes with a chance of {each}, and {which} with {show_chance(prod(known))}{last}"
-    ]
+    who, together = "each requirement passes", "all together"
+    if cannot:
+        who, together = f"each of the {len(known)} requirements that can pass does so", "all of them"
+    return [f"{good}, {who} with a chance of {each}, and {together} with {show_chance(prod(known))}{last}"]
 
 
 def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
