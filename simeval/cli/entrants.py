@@ -14,6 +14,7 @@ from simeval.core.yaml_files import all_of
 from simeval.engine.actors.app import Handler
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.registry import Models
+from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.named import app_of
 from simeval.suites.cast import ESCALATE, MODELS, ROLES, Cast
 from simeval.suites.files import SUFFIXES, Suite, load_around, load_suite
@@ -99,6 +100,8 @@ def _handler_of(cast: Cast) -> ExampleHandler:
         app = app_of(cast.app)
         if callable(app):
             Handler.of(app)
+        if isinstance(app, DescribedApp):
+            app.check()
     return app
 
 

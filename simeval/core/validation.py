@@ -114,6 +114,7 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
     require(usable, where, found=value, do=f"use {', '.join(shown[:-1])} or {shown[-1]}")
 
 
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that pydantic finds, by its beginning
     "string_too_short": "give a text that is not empty",
     "string": "give a text, in quotes",
@@ -128,8 +129,10 @@ _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that py
 }
 
 
-def plain(kind: str, said: str) -> str:
-    """Say what to do about a mistake of a kind of pydantic's, of which it `said` something itself."""
+def plain(kind: str, said: str, found: object = None) -> str:
+    """Say what to do about a mistake of a kind of pydantic's, of which it `said` something itself; of what it `found`."""
+    if kind.startswith("float") and isinstance(found, str) and (percent := _PERCENT.fullmatch(found.strip())):
+        return f"use a number, such as {float(percent[1]) / 100:g}"
     return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), _wanted(said))
 
 
@@ -154,13 +157,22 @@ def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -
     return f"{ONE_OF} {len(known)}, such as {listed}{more}" + (f"; {see}" if see else "")
 
 
+def meant_for(name: object, known: Sequence[str]) -> str | None:
+    """Return the one of the `known` names that this one is likely meant for; None where none is, or several are."""
+    likely = _likely(name, known) if isinstance(name, str) else []
+    return likely[0] if len(likely) == 1 else None
+
+
 def closest(name: str, known: Sequence[str]) -> str:
     """Ask whether the one of the `known` names was meant that is like this one, or which of several; else nothing."""
+    *others, last = [repr(each) for each in _likely(name, known)] or [""]
+    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
+
+
+def _likely(name: str, known: Sequence[str]) -> list[str]:
     alike = _alike(name, known)
     best = max([LIKELY, *(likeness for likeness, _ in alike)])
-    asked = [repr(each) for likeness, each in alike if likeness > best - AS_LIKELY and likeness >= LIKELY][:MOST_ASKED]
-    *others, last = asked or [""]
-    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
+    return [each for likeness, each in alike if likeness > best - AS_LIKELY and likeness >= LIKELY][:MOST_ASKED]
 
 
 def _alike(name: str, known: Sequence[str]) -> Sequence[tuple[float, str]]:

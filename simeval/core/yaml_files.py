@@ -193,7 +193,7 @@ def _own_place(place: tuple[int | str, ...], error: "ErrorDetails") -> tuple[int
 def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: int) -> SuiteFileError:
     place, last = _place(node, first["loc"][skip:]), first["loc"][-1] if first["loc"] else ""
     cause = first.get("ctx", {}).get("error")
-    found, do = f"found {_shown(first['input'])}", plain(first["type"], first["msg"])
+    found, do = f"found {_shown(first['input'])}", plain(first["type"], first["msg"], first["input"])
     if isinstance(cause, DefinitionError):
         place, found = _refined(node, place, last, cause)
         do = cause.do

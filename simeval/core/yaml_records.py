@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, closest, nearest, parts_of
+from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, closest, meant_for, nearest, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -54,6 +54,11 @@ def mistakes(found: Iterable[tuple[str, object, DefinitionError]]) -> Validation
 def error_of(details: Iterable[InitErrorDetails]) -> ValidationError:
     """Return the error of several details about the mapping that is read."""
     return ValidationError.from_exception_data("mapping", list(details))
+
+
+def joined(*errors: ValidationError) -> ValidationError:
+    """Return errors about the mapping that is read as one."""
+    return error_of(detail_of(each) for error in errors for each in error.errors())
 
 
 def detail_of(each: ErrorDetails, loc: tuple[int | str, ...] | None = None) -> InitErrorDetails:
@@ -118,19 +123,28 @@ def validated(
     try:
         _require_known(found, names, elsewhere)
     except ValidationError as unknown:
+        meant = _meant(found, names, elsewhere)
         try:
-            validate({key: value for key, value in found.items() if key in names})
+            validate({meant.get(key, key): value for key, value in found.items() if meant.get(key, key) in names})
         except ValidationError as error:
-            raise _both(unknown, error) from error
+            raise _both(unknown, error, {name: key for key, name in meant.items()}) from error
         raise
     return validate(found)
 
 
-def _both(unknown: ValidationError, other: ValidationError) -> ValidationError:
-    """Return two errors of one mapping as one."""
+def _meant(found: Mapping[Any, Any], names: Sequence[str], elsewhere: Mapping[str, str]) -> Mapping[str, str]:
+    """Return which fields that are not there the unknown names of a mapping are likely meant for, by those names."""
+    unknown = [key for key in found if key not in names and key not in elsewhere]
+    meant = {key: name for key in unknown if (name := meant_for(key, names)) and name not in found}
+    return {key: name for key, name in meant.items() if list(meant.values()).count(name) == 1}
+
+
+def _both(unknown: ValidationError, other: ValidationError, written: Mapping[str, str]) -> ValidationError:
+    """Return two errors of one mapping as one; `written` are names of it as they are misspelt there."""
     told = {str(each["loc"][0]): each["ctx"]["error"].do for each in unknown.errors()}
     others = [each for each in other.errors() if not _may_be_meant(each, told)]
-    return error_of(map(detail_of, (*unknown.errors(), *others)))
+    placed = [detail_of(each, (written.get(str(each["loc"][0]), each["loc"][0]), *each["loc"][1:])) for each in others]
+    return error_of([*map(detail_of, unknown.errors()), *placed])
 
 
 def _may_be_meant(detail: ErrorDetails, told: Mapping[str, str]) -> bool:

@@ -28,7 +28,7 @@ class Cast:
     """Who plays whom: the app, the judges, the simulated user; each by its name, as the command line takes it.
 
     A file may also describe the app: a URL with what is sent to it and where its answer is. `places` says for each
-    role that stands in a file where that is.
+    role that stands in a file where that is, and for each part of an app that is described ("app.headers").
     """
 
     app: str | HttpApp | SocketApp | None = None
@@ -44,7 +44,7 @@ class Cast:
     def over(self, other: "Cast") -> "Cast":
         """Return this cast, with another's where it names nobody."""
         taken = [name for name in ROLES if not getattr(self, name)]
-        places = {name: place for name, place in other.places.items() if name in (*taken, ESCALATE)}
+        places = {name: place for name, place in other.places.items() if name.partition(".")[0] in (*taken, ESCALATE)}
         found: dict[str, Any] = {name: getattr(other, name) for name in taken}
         return replace(self, **found, places={**self.places, **places})
 
@@ -57,13 +57,14 @@ class Cast:
             place = next((self.places.get(role) for role in roles if self._is_about(role, error.where)), None)
             if place is None:
                 raise
-            named = error.where.removeprefix("app ").removeprefix("handler")
-            at = f"{place.field}: {named}" if named and named not in (*ROLES, ESCALATE) else place.field
+            place, part = self.places.get(error.where, place), error.where.removeprefix("app ").removeprefix("handler")
+            is_told = part in ("", *ROLES, ESCALATE, *self.places)
+            at = place.field if is_told else f"{place.field}: {part}"
             raise SuiteFileError(place.file, line=place.line, field=at, found=error.found, do=error.do) from error
 
     def _is_about(self, role: str, what: str) -> bool:
         """Return whether an error names a role as `what`: "app 'shop:handle'", "app handler", "model 'openai/gpt'"."""
         if role == "app":
-            return what == "app" or what.startswith("app ") or what == f"model {self.app!r}"
+            return what == "app" or what.startswith(("app ", "app.")) or what == f"model {self.app!r}"
         named = self.judge_model if role == "judge_model" else [self.user_model]
         return what == role or what in [f"model {name!r}" for name in named]

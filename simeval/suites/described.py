@@ -7,11 +7,11 @@ from inspect import isabstract, signature
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
-from pydantic_core import InitErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails
 
 from simeval.core.registry import Registry
-from simeval.core.validation import UnknownField, nearest
-from simeval.core.yaml_records import HERE, Forms, mistake
+from simeval.core.validation import UnknownField, meant_for, nearest
+from simeval.core.yaml_records import HERE, Forms, detail_of, error_of, joined, mistake
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
@@ -98,7 +98,12 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
     """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
     what = base.__name__.lower()
     if "type" not in found:
-        raise mistake("type", found, found="the field is missing", do=f"add it: one of {', '.join(registry.names)}")
+        missing = mistake("type", found, found="the field is missing", do=f"add it: one of {', '.join(registry.names)}")
+        if (key := next((key for key in found if meant_for(key, ["type"])), None)) is None:
+            raise missing
+        unknown = mistake(key, found[key], found=f"there is no field {key!r}", do="did you mean 'type'?")
+        arguments = {name: value for name, value in found.items() if name != key}
+        raise joined(unknown, *_wrong_arguments(arguments, registry, str(found[key])))
     name, arguments = found["type"], {key: value for key, value in found.items() if key != "type"}
     kind = registry.find(name) if isinstance(name, str) else None
     if kind is not None and issubclass(kind, Scorer):
@@ -112,11 +117,36 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
         more, see = ", or a class of yours as MODULE:CLASS", LISTED if registry is SCORERS else ""
         meant = _MEANT_EVALUATORS.get(str(name)) if registry is EVALUATORS else None
         do = f"did you mean {meant!r}?" if meant else nearest(str(name), registry.names, more=more, see=see)
-        raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
+        unknown = mistake("type", name, found=f"found the type {name!r:.80}", do=do)
+        raise joined(unknown, *_wrong_arguments(arguments, registry, meant or meant_for(name, registry.names)))
     try:
         return _reader(kind).validate_python(arguments)
     except ValidationError as error:
         raise _with_owners(error, registry) from error
+
+
+def _wrong_arguments(arguments: Mapping[str, Any], registry: Registry, meant: str | None) -> list[ValidationError]:
+    """Return what is wrong with the arguments of the type that is likely meant, as a list of one error or none.
+
+    That a type has no such argument, or wants another one, says nothing where it is only guessed.
+    """
+    kind = registry.find(meant) if meant else None
+    if kind is None:
+        return []
+    named = {"name": meant, **arguments} if issubclass(kind, Scorer) else arguments
+    try:
+        _reader(kind).validate_python(named)
+    except ValidationError as error:
+        told = [each for each in _with_owners(error, registry).errors() if not _is_of_the_type(each)]
+        return [error_of(map(detail_of, told))] if told else []
+    return []
+
+
+def _is_of_the_type(detail: ErrorDetails) -> bool:
+    """Return whether a mistake is about which arguments there are, and none is likely meant for another."""
+    cause = detail.get("ctx", {}).get("error")
+    is_unknown = isinstance(cause, UnknownField) and not cause.do.startswith("did you mean")
+    return is_unknown or (detail["type"] == "missing" and len(detail["loc"]) == 1)
 
 
 def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:

@@ -13,11 +13,13 @@ from pydantic import ValidationError
 
 from simeval.core.labelled_examples import read_examples
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import require_file
+from simeval.core.validation import meant_for, require_file
 from simeval.core.world import NamedWorld
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
+from simeval.core.yaml_records import detail_of, error_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.protocol.prompt_texts import replaced_prompt
+from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.attacks.attack import STOP, attacks_in
 from simeval.suites.cast import ESCALATE, ROLES, Cast, Place
@@ -190,6 +192,8 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, usable=not errors)
     except ValidationError as error:
         errors.append(error)
+    if (misspelt := _meant_scenarios(wrapped)) is not None:
+        errors += _mistakes_under(wrapped, misspelt)
     others = [*_twins(path, node, wrapped, skip=skip), *_said_twice(path, node, wrapped)]
     others += _wrong_files(path, node, wrapped)
     if errors:
@@ -209,6 +213,8 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
     roles = {name: file[name] for name in ROLES if file.get(name)}
     brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
     spots: dict[str, tuple[str, ...]] = {name: (name,) for name in roles}
+    if isinstance(roles.get("app"), DescribedApp):
+        spots |= {f"app.{part}": ("app", part) for part in ("url", "request", "headers")}
     if brought.get(ESCALATE) is not None:
         spots[ESCALATE] = ("settings", ESCALATE)
     spots |= dict.fromkeys(judge, ("judge",))
@@ -265,6 +271,20 @@ def _torn(file: Any) -> tuple[int, str] | None:
         if _PARTS & before.keys() and _PARTS & each.keys() and not before.keys() & each.keys():
             return place, str(next(iter(each)))
     return None
+
+
+def _meant_scenarios(file: Any) -> str | None:
+    """Return the field of a file that is likely meant for its scenarios, where it has none of that name."""
+    names = file if isinstance(file, Mapping) and "scenarios" not in file else ()
+    return next((name for name in names if meant_for(name, ["scenarios"])), None)
+
+
+def _mistakes_under(file: Mapping[str, Any], misspelt: str) -> Iterator[ValidationError]:
+    """Yield what is wrong with the scenarios under a misspelt name, at their places."""
+    try:
+        _scenarios_in({**file, "scenarios": file[misspelt]}, usable=False)
+    except ValidationError as error:
+        yield error_of(detail_of(each, (misspelt, *each["loc"][1:])) for each in error.errors())
 
 
 def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
@@ -337,8 +357,12 @@ def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
                 found = f"the scenario {title!r} is in {titled[title]}, too"
                 raise DefinitionError(str(file), found=found, do="give each its own title: results are told by titles")
     roles = {name: settings.pop(name) for name in ROLES if name in settings}
-    told = [name for name in (*roles, ESCALATE) if name in where and name in files[where[name]].places]
-    places = {name: files[where[name]].places[name] for name in told}
+    places = {
+        name: place
+        for role in (*roles, ESCALATE)
+        for name, place in (files[where[role]].places.items() if role in where else ())
+        if name.partition(".")[0] == role
+    }
     lines = {title: line for each in files.values() for title, line in each.lines.items()}
     return Suite(scenarios, base.overridden(settings), Cast.of(roles, places), lines)
 

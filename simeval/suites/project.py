@@ -99,7 +99,7 @@ def _checked(table: Any, text: str, *, lenient: bool) -> Mapping[str, Any]:
 
 def _mistake(detail: Any, table: Any, text: str) -> SuiteFileError:
     cause, inner = detail.get("ctx", {}).get("error"), table
-    found, do = f"found {detail['input']!r:.80}", plain(detail["type"], detail["msg"])
+    found, do = f"found {detail['input']!r:.80}", plain(detail["type"], detail["msg"], detail["input"])
     names = [str(name) for name in detail["loc"][:1]]
     for name in detail["loc"]:
         if isinstance(inner, dict) and name in inner:

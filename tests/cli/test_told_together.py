@@ -106,6 +106,24 @@ AROUND = {
         ("no world that has one", NO_SHARE),
     ),
 }
+MEANT = {
+    "a type of evaluators": (
+        "{expected_behavior: well, evaluator: {type: succes_rate, min_proportion: 90}}",
+        ("did you mean 'success_rate'?", NO_SHARE),
+    ),
+    "the field of a type": (
+        "{expected_behavior: well, evaluator: {typ: success_rate, min_proportion: 90}}",
+        ("did you mean 'type'?", NO_SHARE),
+    ),
+    "a type of scorers, and an argument": (
+        f"{{scorer: {{type: regex, patern: a}}, evaluator: {SHARE}}}",
+        ("did you mean 'regex_match'?", "did you mean 'pattern'?"),
+    ),
+    "both fields": (
+        "{expected_behaviour: well, evaluators: {type: success_rate, min_proportion: 90}}",
+        ("did you mean 'expected_behavior'?", "did you mean 'evaluator'?", NO_SHARE),
+    ),
+}
 MISFITS = {
     "every turn that has a text, as a rating": (
         f"{{scorer: {{type: each_turn, scorer: {{type: contains, texts: [a]}}}}, evaluator: {RATE}}}",
@@ -159,6 +177,43 @@ def test_what_is_wrong_with_an_expectation_is_told_at_once(tmp_path: Path, pair:
 
     assert len(lines) == len(said)
     assert all(any(each in line for line in lines) for each in said)
+
+
+@pytest.mark.parametrize("misspelt", MEANT)
+def test_what_stands_under_a_misspelt_name_is_read(tmp_path: Path, misspelt: str) -> None:
+    then, said = MEANT[misspelt]
+
+    lines = told(tmp_path, f"then: {then}", "--app", "offline/app")
+
+    assert len(lines) == len(said)
+    assert all(any(each in line for line in lines) for each in said)
+
+
+def test_scenarios_under_a_misspelt_name_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(f"scenario:\n  - title: A\n    given: a\n    when: b\n    {WRONG}\n")
+
+    done = CliRunner().invoke(main, ["run", str(file), "--app", "offline/app"])
+
+    [name, share] = done.stderr.splitlines()
+    assert "line 1, field scenario: there is no field 'scenario'; did you mean 'scenarios'?" in name
+    assert "line 5, field scenario.0.then.evaluator.min_proportion: found 90" in share
+
+
+def test_a_percentage_is_told_as_the_number_it_is(tmp_path: Path) -> None:
+    [line] = told(tmp_path, f"significance_level: 5%\n    {FINE}", "--app", "offline/app")
+
+    assert "found '5%'; use a number, such as 0.05." in line
+
+
+@pytest.mark.parametrize("scenario", [FINE, WRONG], ids=["right", "wrong"])
+def test_a_variable_that_is_not_set_is_told_where_it_stands(tmp_path: Path, scenario: str) -> None:
+    app = 'app:\n  url: http://127.0.0.1:1\n  headers: {Authorization: "Bearer ${NOT_SET_HERE}"}\n'
+
+    lines = told(tmp_path, scenario, top=app)
+
+    assert "line 3, field app.headers: the environment variable NOT_SET_HERE is not set" in lines[0]
+    assert len(lines) == (1 if scenario is FINE else 2)
 
 
 @pytest.mark.parametrize("misfit", MISFITS)

@@ -67,9 +67,14 @@ class DescribedApp(AddressedApp):
         read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), **steps)
         object.__setattr__(self, "_read", read)
 
+    def check(self) -> None:
+        """Raise DefinitionError for an environment variable that is not set."""
+        for name in ("url", "request", "headers"):
+            require_variables(getattr(self, name), f"app.{name}")
+
     async def __aenter__(self) -> Self:
         """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""
-        require_variables(self._templates, "app")
+        self.check()
         await self._wire.__aenter__()
         return self
 
