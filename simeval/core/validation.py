@@ -130,7 +130,7 @@ _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that py
 
 
 def plain(kind: str, said: str, found: object = None) -> str:
-    """Say what to do about a mistake of a kind of pydantic's, of which it `said` something itself; of what it `found`."""
+    """Say what to do about a mistake of a kind of pydantic's: about what it `found`, and `said` itself."""
     if kind.startswith("float") and isinstance(found, str) and (percent := _PERCENT.fullmatch(found.strip())):
         return f"use a number, such as {float(percent[1]) / 100:g}"
     return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), _wanted(said))
