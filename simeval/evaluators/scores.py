@@ -62,12 +62,10 @@ class ProportionEvaluator(ShareEvaluator):
         name = type(self).__name__
         require(is_number(self.threshold), f"{name}.threshold", found=self.threshold, do="use a number")
         require(isinstance(self.at_least, bool), f"{name}.at_least", found=self.at_least, do="use True or False")
-        require(
-            (self.min_proportion is None) != (self.max_proportion is None),
-            name,
-            found=(self.min_proportion, self.max_proportion),
-            do="give either min_proportion or max_proportion",
-        )
+        given = [each for each in ("min_proportion", "max_proportion") if getattr(self, each) is not None]
+        if len(given) != 1:
+            found = f"found {'both' if given else 'neither'} min_proportion {'and' if given else 'nor'} max_proportion"
+            raise DefinitionError(name, found=found, do="give one of the two")
         for field, share in (
             ("min_proportion", self.min_proportion),
             ("max_proportion", self.max_proportion),

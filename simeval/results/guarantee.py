@@ -24,9 +24,11 @@ def guarantee(verdicts: Sequence[Verdict], *, gate: Gate, joint: bool) -> str:
         return f"if the app is {bad}, the chance that it passes any of these is at most {together}{each}."
     bad = "that is worse by more than the margin in a requirement" if compared else "below a bar"
     below = f"an app {bad} passes it with a chance of at most {most}"
+    able = [verdict.significance_level for verdict in verdicts if verdict.reason != "never_possible"]
     if count == 1 or compared:
         return f"{below}."
-    return (
-        f"{below}, and the whole suite with no more than that; of {count} requirements exactly at their bars, "
-        f"{sum(levels):.2g} would pass by chance on average."
-    )
+    whole = f"{below}, and the whole suite with no more than that"
+    if len(able) < 2:
+        return f"{whole}."
+    which = f"{count} requirements" if len(able) == count else f"the {len(able)} requirements that can pass,"
+    return f"{whole}; of {which} exactly at their bars, {sum(able):.2g} would pass by chance on average."

@@ -35,8 +35,11 @@ class TurnMetric(Scorer):
         return self.metric
 
     def score(self, conversation: Conversation) -> Mapping[str, float]:
-        """Return the summary over the app's turns; empty where the app said nothing."""
-        return _summary([self.of(message) for message in conversation.responses])
+        """Return the summary over the app's turns; empty where the app said nothing.
+
+        Raises ValueError where an answer was recorded without the time it took.
+        """
+        return _summary(_known([self.of(message) for message in conversation.responses]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,11 @@ class TurnsWithin(Scorer):
         return f"{self.metric.name} <= {self.limit:g}"
 
     def score(self, conversation: Conversation) -> Mapping[str, float]:
-        """Return the share, and the counts it is made of; empty where the app said nothing."""
-        values = [self.metric.of(message) for message in conversation.responses]
+        """Return the share, and the counts it is made of; empty where the app said nothing.
+
+        Raises ValueError where an answer was recorded without the time it took.
+        """
+        values = _known([self.metric.of(message) for message in conversation.responses])
         if not values:
             return {}
         good = sum(value <= self.limit for value in values)
@@ -86,8 +92,14 @@ class ConversationMetric(Scorer):
         return self.metric
 
     def score(self, conversation: Conversation) -> float:
-        """Return the number."""
-        return self.of(conversation)
+        """Return the number. Raises ValueError where an answer was recorded without the time it took."""
+        return _known([self.of(conversation)])[0]
+
+
+def _known(values: Sequence[float]) -> Sequence[float]:
+    if any(value != value for value in values):
+        raise ValueError("an answer was recorded without the time it took")
+    return values
 
 
 def _summary(values: Sequence[float]) -> Mapping[str, float]:

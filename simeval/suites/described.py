@@ -214,4 +214,8 @@ def _usable_arguments(kind: Callable[..., Any]) -> Mapping[str, Any]:
     """Return values that arguments of an evaluator can have, whatever the others are."""
     if not (isinstance(kind, type) and issubclass(kind, Evaluator)):
         return {}
-    return {name: value for name, value in _USABLE.items() if name != "at_least" or name in _required(kind)}
+    flags = {name: True for name, each in signature(kind).parameters.items() if each.annotation in (bool, "bool")}
+    return {
+        **{name: value for name, value in _USABLE.items() if name != "at_least" or name in _required(kind)},
+        **flags,
+    }

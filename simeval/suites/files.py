@@ -182,7 +182,12 @@ def _read(path: Path) -> _File:
         found = f"a dash begins a new scenario here, which has {torn[1]!r} and no title"
         do = "leave the dash out where this belongs to the scenario before it"
         raise mistake_at(path, node, ("scenarios", torn[0])[skip:], found=found, do=do)
-    errors = []
+    errors: list[ValidationError] = []
+    others: list[SuiteFileError] = []
+    if _has_no_dash(wrapped):
+        do = "begin each scenario with a dash, as in - title: A title"
+        others.append(mistake_at(path, node, ("scenarios",), found="found a scenario, and no list of them", do=do))
+        wrapped = {**wrapped, "scenarios": [wrapped["scenarios"]]}
     form = FILE_OF_ATTACKS if isinstance(wrapped, dict) and "attack" in wrapped else FILE
     try:
         file = form.validate_python(wrapped)
@@ -194,7 +199,7 @@ def _read(path: Path) -> _File:
         errors.append(error)
     if (misspelt := _meant_scenarios(wrapped)) is not None:
         errors += _mistakes_under(wrapped, misspelt)
-    others = [*_twins(path, node, wrapped, skip=skip), *_said_twice(path, node, wrapped)]
+    others += [*_twins(path, node, wrapped, skip=skip), *_said_twice(path, node, wrapped)]
     others += _wrong_files(path, node, wrapped)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
@@ -259,6 +264,12 @@ def _wrong_files(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
             read()
         except DefinitionError as error:
             yield mistake_at(path, node, place, found=error.found, do=error.do)
+
+
+def _has_no_dash(file: Any) -> bool:
+    """Return whether one scenario stands where a file has a list of them."""
+    found = file.get("scenarios") if isinstance(file, Mapping) else None
+    return isinstance(found, Mapping) and bool(_PARTS & found.keys())
 
 
 def _torn(file: Any) -> tuple[int, str] | None:

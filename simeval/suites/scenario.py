@@ -75,7 +75,7 @@ class Expectation:
         given = [way for way in WAYS if getattr(self, way) is not None]
         if len(given) != 1:
             do = f"give one of {', '.join(WAYS[:-1])} or {WAYS[-1]}"
-            raise DefinitionError("Expectation", found=f"found {' and '.join(given) or 'none of them'}", do=do)
+            raise DefinitionError("Expectation", found=f"found {' and '.join(given) or 'nothing to measure'}", do=do)
         self._check_judged()
         usable = self.tools is None or isinstance(self.tools, ToolRules)
         require(

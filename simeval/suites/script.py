@@ -158,7 +158,7 @@ def require_script(script: Sequence[Step], where: str, *, has_world: bool) -> No
 
 def _require_one(record: object, names: Sequence[str], where: str) -> None:
     given = [name for name in names if getattr(record, name) is not None]
-    found = f"found {' and '.join(given) or 'none of them'}"
+    found = f"found {' and '.join(given) or 'nothing'}"
     if len(given) != 1:
         raise DefinitionError(where, found=found, do=_ONE.format(", ".join(names[:-1]), names[-1]))
 

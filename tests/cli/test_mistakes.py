@@ -75,7 +75,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an expectation expects nothing": (
         lambda: Expectation(evaluator=CHECK.evaluator),
-        "Expectation: found none of them; give one of expected_behavior, criteria, scorer, tools or state.",
+        "Expectation: found nothing to measure; give one of expected_behavior, criteria, scorer, tools or state.",
     ),
     "a setting is misspelt": (
         lambda: Engine(**cast("Any", {"concurency": 4})),

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from simeval.cli.main import main
+from simeval.scorers.registry import SCORERS
 
 RATE = "{type: success_rate, min_proportion: 0.9}"
 SHARE = "{type: proportion, min_proportion: 0.9}"
@@ -55,7 +56,7 @@ PAIRS = {
         f"{{expected_behavior: well, tools: {{required: [a]}}, evaluator: {NO_RATE}}}",
         ("found expected_behavior and tools", NO_SHARE),
     ),
-    "a share of 90, and nothing to measure": (f"{{evaluator: {NO_RATE}}}", ("found none of them", NO_SHARE)),
+    "a share of 90, and nothing to measure": (f"{{evaluator: {NO_RATE}}}", ("found nothing to measure", NO_SHARE)),
     "a label that is no text, and one evaluator of two that does not fit": (
         f"{{expected_behavior: well, label: 3, evaluator: [{RATE}, {SHARE}]}}",
         ("give a text, in quotes", "every score from 1 to 10 meets it"),
@@ -89,11 +90,15 @@ PAIRS = {
         "{scorer: response_latency, evaluator: {type: quantile, quantile: 9, at_least: 1, at_most: 2}}",
         ("quantile: found 9", "found both at_least and at_most"),
     ),
+    "a share under the name of a direction, and no share": (
+        "{expected_behavior: well, evaluator: {type: proportion, at_least: 0.9, threshold: 6}}",
+        ("at_least: found 0.9", "found neither min_proportion nor max_proportion"),
+    ),
     "a bar that is no number, beside bounds that can be": (
         "{expected_behavior: well, evaluator: {type: mean, at_least: x, bounds: [1, 10], min_trials: 0}}",
         ("at_least: found 'x'", "min_trials: found 0"),
     ),
-    "no evaluator, and nothing to measure": ("{label: a}", ("the field is missing", "found none of them")),
+    "no evaluator, and nothing to measure": ("{label: a}", ("the field is missing", "found nothing to measure")),
 }
 AROUND = {
     "two equal labels beside a share of 90, and a script that cannot be": (
@@ -142,7 +147,10 @@ MISFITS = {
         "{scorer: response_latency, evaluator: {type: pass_hat_k, k: 2, at_least: 0.9}}",
         "response_latency is better when it is lower, and this asks for 6 or more; use proportion, with a threshold",
     ),
-    "a probability, as a rating": (f"{{scorer: toxicity, evaluator: {RATE}}}", "toxicity is a metric; use proportion"),
+    "a likeness, as a rating": (
+        f"{{scorer: {{type: language, expected: en}}, evaluator: {RATE}}}",
+        "language is a metric; use proportion",
+    ),
     "a path of what is yes or no": (
         f"{{scorer: {{type: contains, texts: [a]}}, score: foo, evaluator: {SHARE}}}",
         "contains gives yes or no, and no 'foo'; leave it out",
@@ -200,6 +208,16 @@ def test_scenarios_under_a_misspelt_name_are_read(tmp_path: Path) -> None:
     assert "line 5, field scenario.0.then.evaluator.min_proportion: found 90" in share
 
 
+def test_a_scenario_without_its_dash_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(f"scenarios:\n  title: A\n  given: a\n  {WRONG}\n")
+
+    done = CliRunner().invoke(main, ["run", str(file), "--app", "offline/app"])
+
+    said = ["scenarios.when: the field is missing", "begin each scenario with a dash", NO_SHARE]
+    assert all(each in line for each, line in zip(said, done.stderr.splitlines(), strict=True))
+
+
 def test_a_percentage_is_told_as_the_number_it_is(tmp_path: Path) -> None:
     [line] = told(tmp_path, f"significance_level: 5%\n    {FINE}", "--app", "offline/app")
 
@@ -223,6 +241,14 @@ def test_what_does_not_fit_is_told_before_the_run(tmp_path: Path, misfit: str) -
     [line] = told(tmp_path, f"then: {then}", "--app", "offline/app")
 
     assert said in line
+
+
+@pytest.mark.parametrize("name", sorted({*SCORERS.names} - {"criteria", "each_turn", "peoples_feedback"}))
+def test_no_scorer_of_simevals_own_gives_ratings(tmp_path: Path, name: str) -> None:
+    lines = told(tmp_path, f"then: {{scorer: {name}, evaluator: {RATE}}}", "--app", "offline/app")
+
+    misfits = ("it is for a judge's ratings from 1 to 10, and", "every score from 1 to 5 misses it")
+    assert any(misfit in line for line in lines for misfit in misfits)
 
 
 @pytest.mark.parametrize("score", ["min", "max", "turns"])

@@ -91,7 +91,14 @@ def _title_cells(width: int) -> int:
     return max(4, width - 2 - _bar_cells(width) - COUNT - MISSES - FOUND - ASKED - 5)
 
 
+def _is_narrow(width: int) -> bool:
+    """Return whether the columns do not fit: a line is a title, and how many trials there are."""
+    return width < 2 + _title_cells(width) + _bar_cells(width) + COUNT + MISSES + FOUND + ASKED + 5
+
+
 def _columns(width: int) -> str:
+    if _is_narrow(width):
+        return fitted(f"{_padded('  scenario', max(4, width - COUNT - 5))} trials/needed", width)
     title, trials = "  scenario".ljust(2 + _title_cells(width)), "trials/needed".ljust(_bar_cells(width) + 1 + COUNT)
     return f"{title} {trials} {'misses':<{MISSES}} {'so far':<{FOUND}} asked"[:width]
 
@@ -121,10 +128,11 @@ def _line(standing: Standing, terminal: Terminal) -> str:
     found = standing.requirement() if standing.needed or standing.is_closed else None
     outcome = found.outcome if found else None
     sign, style = (SIGNS[outcome], COLOURS[outcome]) if outcome else ("→" if standing.needed else " ", "cyan")
+    if _is_narrow(width):
+        counted = _counted(standing, outcome)
+        return fitted(f"{sign} {_padded(standing.title, max(4, width - 3 - len(counted)))} {counted}", width)
     title = _padded(standing.title, _title_cells(width))
     parts = [title, _trials(standing, outcome, terminal), *_numbers(found)]
-    if width < 2 + _title_cells(width) + _bar_cells(width) + COUNT + MISSES + FOUND + ASKED + 5:
-        return fitted(f"{sign} {' '.join([title, _counted(standing, outcome)])}", width)  # too narrow for the columns
     return f"{terminal.paint(sign, style)} {' '.join(parts)}".rstrip()
 
 

@@ -23,9 +23,18 @@ def test_one_pass_names_its_level() -> None:
 
 
 def test_a_list_of_passes_names_what_is_to_be_expected_of_it() -> None:
-    said = guarantee([PASS, PASS, OPEN], gate="pass", joint=False)
+    said = guarantee([PASS, PASS, PASS], gate="pass", joint=False)
 
     assert "and the whole suite with no more than that; of 3 requirements exactly at their bars, 0.15 would" in said
+
+
+def test_what_cannot_pass_is_not_counted_among_what_passes_by_chance() -> None:
+    two, one = ([*[PASS] * count, OPEN, OPEN] for count in (2, 1))
+
+    assert "of the 2 requirements that can pass, exactly at their bars, 0.1 would" in guarantee(
+        two, gate="pass", joint=False
+    )
+    assert guarantee(one, gate="pass", joint=False).endswith("and the whole suite with no more than that.")
 
 
 @pytest.mark.parametrize(

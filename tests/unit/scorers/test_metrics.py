@@ -1,15 +1,20 @@
 """Metrics: what is read from timestamps and texts."""
 
+from math import nan
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
+from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import (
     METRICS,
+    TurnsWithin,
     response_latency,
     response_length,
+    time_to_first_token,
     total_response_length,
     total_response_time,
     turn_count,
@@ -54,6 +59,16 @@ def test_an_app_that_said_nothing_has_no_latency_and_no_turns() -> None:
 
     assert response_latency.score(silent) == {}
     assert turn_count.score(silent) == total_response_time.score(silent) == total_response_length.score(silent) == 0
+
+
+@pytest.mark.parametrize(
+    "metric", [response_latency, time_to_first_token, total_response_time, TurnsWithin(response_latency, 1)]
+)
+def test_an_answer_without_its_time_is_not_measured_and_says_so(metric: Scorer) -> None:
+    recorded = Conversation(messages=(message("user", "hi"), message("assistant", "hello", nan)))
+
+    with pytest.raises(ValueError, match="an answer was recorded without the time it took"):
+        metric.function(conversation=recorded)
 
 
 def test_metrics_are_known_by_their_names() -> None:

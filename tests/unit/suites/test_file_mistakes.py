@@ -85,7 +85,12 @@ def file(tmp_path: Path) -> Path:
         (suite().replace("title: First", "title: 5"), 3, "scenarios.0.title", "give a text"),
         (suite(evaluator="{type: success_rate, min_proportion: 90}"), 8, "evaluator", "strictly between 0 and 1"),
         (suite(evaluator="{type: success_rate, min_proportion: high}"), 8, "min_proportion", "number"),
-        (suite(evaluator="{type: proportion}"), 8, "evaluator", "either min_proportion or max_proportion"),
+        (
+            suite(evaluator="{type: proportion}"),
+            8,
+            "evaluator",
+            "found neither min_proportion nor max_proportion",
+        ),
         (
             suite(evaluator="{type: quantile, at_least: 1, at_most: 2}"),
             8,

@@ -1,10 +1,7 @@
 """Scenarios and expectations."""
 
-from collections.abc import Mapping
-from inspect import signature
 from typing import Any
 
-import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +10,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.scorers.base import Scorer, scorer
-from simeval.scorers.brand.persona import Persona
 from simeval.scorers.metrics import response_latency
-from simeval.scorers.registry import SCORERS
 from simeval.scorers.text.ngrams import Bleu
 from simeval.scorers.text.similarity import Contains, ExactMatch
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
@@ -40,29 +35,6 @@ def test_several_expectations_with_several_evaluators_keep_their_order() -> None
 
     assert scenario(then=(THEN, other)).expectations == (THEN, other)
     assert other.evaluators == rules
-
-
-GIVES_OTHERS = {"criteria", "each_turn", "peoples_feedback"}  # numbers of what the user asks, or measures by
-ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
-    "authenticity": {"persona": Persona(id="a", examples=["x"])},
-    "alignment": {"persona": Persona(id="a", examples=["x"])},
-    "breach": {"secrets": ["xyzw"]},
-    "embedding_similarity": {"model": "openai/x"},
-    "pydantic": {"model": pydantic.create_model("Answer")},
-    "regex_match": {"pattern": "a"},
-    "state_match": {"state": {"a": 1}},
-    "tool_rules": {"required": ["a"]},
-}
-
-
-@pytest.mark.parametrize("name", sorted({*SCORERS.names} - GIVES_OTHERS))
-def test_no_scorer_of_simevals_own_gives_ratings(name: str) -> None:
-    kind = SCORERS.find(name)
-    assert kind is not None
-    own = {"name": name} if "name" in signature(kind).parameters else {}
-
-    with pytest.raises(DefinitionError, match=r"for a judge's ratings from 1 to 10|every score from 1 to 5 misses it"):
-        Expectation(scorer=kind(**{**own, **ARGUMENTS.get(name, {})}), evaluator=RULE)
 
 
 def test_the_defaults_leave_the_sample_to_the_engine() -> None:

@@ -39,7 +39,7 @@ def test_a_file_has_the_steps_that_python_has(tmp_path: Path) -> None:
         ("hello", "script"),
         ("[{say: hello}]", "there is no field 'say'"),
         ("[{user: a, app: b}]", "found user and app; give either user, app, simulate, attack or check"),
-        ("[{}]", "found none of them; give either user, app, simulate, attack or check"),
+        ("[{}]", "found nothing; give either user, app, simulate, attack or check"),
         ("[{app: b}]", "found an answer to nothing; put `app:` right after the `user:` it answers"),
         ("[{user: a}, {simulate: 0}]", "give the number of turns, or to_end"),
         ("[{user: a}, {simulate: all}]", "simulate"),

@@ -61,6 +61,14 @@ def test_a_scenario_is_a_line_with_what_it_can_need_its_misses_its_interval_and_
     assert " ".join(lines[2].split()) == "→ Bot explains ━━━····· 42/86 2 of ≤5 95.2% [83.8%, 99.4%] ≥ 90%"
 
 
+@pytest.mark.parametrize("width", [40, 50, 60])
+def test_where_the_columns_do_not_fit_the_title_has_their_room(width: int) -> None:
+    _, head, line, *_ = frame(view(scenario("Bot takes a bicycle back")), Terminal(width=width), 24)
+
+    assert line.split() == [*["→", "Bot", "takes", "a", "bicycle", "back", "42/86"]]
+    assert "misses" not in head
+
+
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [("pass", "✓ PASS"), ("fail", "✗ FAIL"), ("inconclusive", "? INCONCLUSIVE"), ("error", "! ERROR")],
