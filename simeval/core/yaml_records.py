@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, closest, meant_for, nearest, parts_of
+from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, meant_for, nearest, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -152,7 +152,7 @@ def _may_be_meant(detail: ErrorDetails, told: Mapping[str, str]) -> bool:
     if detail["type"] != "missing" or len(detail["loc"]) != 1:
         return False
     missing = str(detail["loc"][0])
-    return any(closest(name, [missing]) or do == f"use {missing}" for name, do in told.items())
+    return any(meant_for(name, [missing]) or do == f"use {missing}" for name, do in told.items())
 
 
 def one_or_more(form: Form) -> Form:

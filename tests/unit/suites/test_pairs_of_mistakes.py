@@ -14,7 +14,7 @@ from simeval.errors import SuiteFileError
 from simeval.suites import load_suite
 
 GONE = object()  # in the place of a value: the field is left out
-PAIRS = 250  # of all that there are, other ones for each seed
+PAIRS = 250  # of the more than 1,000 that there are
 RATE = {"type": "success_rate", "min_proportion": 0.9}
 SHARE = {"type": "proportion", "min_proportion": 0.9}
 SUITE: Mapping[str, Any] = {

@@ -65,7 +65,7 @@ def test_a_scenario_is_a_line_with_what_it_can_need_its_misses_its_interval_and_
 def test_where_the_columns_do_not_fit_the_title_has_their_room(width: int) -> None:
     _, head, line, *_ = frame(view(scenario("Bot takes a bicycle back")), Terminal(width=width), 24)
 
-    assert line.split() == [*["→", "Bot", "takes", "a", "bicycle", "back", "42/86"]]
+    assert line.split() == ["→", "Bot", "takes", "a", "bicycle", "back", "42/86"]
     assert "misses" not in head
 
 
