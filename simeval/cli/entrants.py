@@ -47,7 +47,9 @@ def read_suite(
         try:
             loaded = load_suite(suite, base=project.settings)
         except SuiteFileError as error:
-            raise _with_others(error, _wrong_around(error.file, given, project, roles, overrides)) from error
+            files = dict.fromkeys(each.file for each in (error, *error.others))
+            wrong = (each for file in files for each in _wrong_around(file, given, project, roles, overrides))
+            raise _with_others(error, wrong) from error
     loaded = loaded.only(only_named).sized(samples)
     return loaded, given.over(loaded.cast).over(project.cast)
 

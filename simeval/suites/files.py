@@ -1,24 +1,20 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from inspect import signature
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
 from pydantic import ValidationError
 
-from simeval.core.labelled_examples import read_examples
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import meant_for, require_file
+from simeval.core.validation import require_file
 from simeval.core.world import NamedWorld
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
 from simeval.core.yaml_records import detail_of, error_of
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.models.protocol.prompt_texts import replaced_prompt
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.attacks.attack import STOP, attacks_in
@@ -34,8 +30,8 @@ from simeval.suites.definitions import (
 from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.selection import only
+from simeval.suites.slips import from_here, has_no_dash, meant_scenarios, slips_in, torn
 
-_PARTS = frozenset({"title", "given", "when", "then"})
 SUFFIXES = (".yaml", ".yml")
 Line = tuple[str, int]  # a file, and a line of it from 1
 
@@ -107,7 +103,7 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
-        return _joined({file: _read(file) for file in files}, base)
+        return _joined(_read_all(files), base)
     if path.suffix == ".py":
         raise DefinitionError(
             f"suite {source!r}",
@@ -170,6 +166,20 @@ def load_expectations(path: str | Path) -> list[Expectation]:
         raise located(path, node, error) from error
 
 
+def _read_all(paths: Sequence[Path]) -> Mapping[Path, _File]:
+    """Read files. Raises SuiteFileError with the mistakes of all of them."""
+    files: dict[Path, _File] = {}
+    errors: list[SuiteFileError] = []
+    for path in paths:
+        try:
+            files[path] = _read(path)
+        except SuiteFileError as error:
+            errors.append(error)
+    if errors:
+        raise all_of(errors)
+    return files
+
+
 def _read(path: Path) -> _File:
     """Read a file. Raises SuiteFileError."""
     import_from(path.parent)
@@ -178,13 +188,13 @@ def _read(path: Path) -> _File:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
     listed = isinstance(data, list)
     wrapped, skip = {"scenarios": data} if listed else data, 1 if listed else 0
-    if torn := _torn(wrapped):
-        found = f"a dash begins a new scenario here, which has {torn[1]!r} and no title"
+    if torn_at := torn(wrapped):
+        found = f"a dash begins a new scenario here, which has {torn_at[1]!r} and no title"
         do = "leave the dash out where this belongs to the scenario before it"
-        raise mistake_at(path, node, ("scenarios", torn[0])[skip:], found=found, do=do)
+        raise mistake_at(path, node, ("scenarios", torn_at[0])[skip:], found=found, do=do)
     errors: list[ValidationError] = []
     others: list[SuiteFileError] = []
-    if _has_no_dash(wrapped):
+    if has_no_dash(wrapped):
         do = "begin each scenario with a dash, as in - title: A title"
         others.append(mistake_at(path, node, ("scenarios",), found="found a scenario, and no list of them", do=do))
         wrapped = {**wrapped, "scenarios": [wrapped["scenarios"]]}
@@ -197,10 +207,9 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, usable=not errors)
     except ValidationError as error:
         errors.append(error)
-    if (misspelt := _meant_scenarios(wrapped)) is not None:
+    if (misspelt := meant_scenarios(wrapped)) is not None:
         errors += _mistakes_under(wrapped, misspelt)
-    others += [*_twins(path, node, wrapped, skip=skip), *_said_twice(path, node, wrapped)]
-    others += _wrong_files(path, node, wrapped)
+    others += slips_in(path, node, wrapped, skip=skip)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
     if others:
@@ -216,7 +225,7 @@ def _read(path: Path) -> _File:
 def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Place]]:
     """Return the settings and roles of a file, and where it says who plays."""
     roles = {name: file[name] for name in ROLES if file.get(name)}
-    brought, judge = {**_from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
+    brought, judge = {**from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
     spots: dict[str, tuple[str, ...]] = {name: (name,) for name in roles}
     if isinstance(roles.get("app"), DescribedApp):
         spots |= {f"app.{part}": ("app", part) for part in ("url", "request", "headers")}
@@ -225,69 +234,6 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
     spots |= dict.fromkeys(judge, ("judge",))
     places = {name: Place(str(path), line_at(node, spot), ".".join(spot)) for name, spot in spots.items()}
     return {**brought, **judge}, places
-
-
-def _said_twice(path: Path, node: Any, file: Any) -> list[SuiteFileError]:
-    """Return a mistake for each word beside `judge` that says a part of what that says."""
-    judge = file.get("judge") if isinstance(file, Mapping) else None
-    if judge is None:
-        return []
-    written, escalate = file.get("settings"), judge.get(ESCALATE) if isinstance(judge, Mapping) else None
-    settings = written if isinstance(written, Mapping) else {}
-    twice = [name for name in ("judge_model",) if file.get(name)] + [name for name in (ESCALATE,) if name in settings]
-    if isinstance(escalate, Mapping) and "audit" in escalate and "escalation_audit" in settings:
-        twice.append("escalation_audit")
-    at = ("judge",)
-    return [
-        mistake_at(path, node, at, found=f"found {name!r} beside it", do=f"leave {name} out: judge says it")
-        for name in twice
-    ]
-
-
-def _wrong_files(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
-    """Yield a mistake for each prompt, and the labelled examples, of a file's settings that cannot be used."""
-    written = file.get("settings") if isinstance(file, Mapping) else None
-    settings = written if isinstance(written, Mapping) else {}
-    prompts, examples = settings.get("prompts"), settings.get("judge_examples")
-    named = prompts if isinstance(prompts, Mapping) else {}
-    texts = {name: given for name, given in named.items() if isinstance(name, str) and isinstance(given, str)}
-    given = examples if isinstance(examples, str) else ""
-    usable = _from_here(path.parent, {"prompts": texts, "judge_examples": given})
-    reads: dict[tuple[str, ...], Callable[[], object]] = {
-        ("settings", "prompts", name): partial(replaced_prompt, name, given)
-        for name, given in usable["prompts"].items()
-    }
-    if usable["judge_examples"]:
-        reads["settings", "judge_examples"] = partial(read_examples, usable["judge_examples"])
-    for place, read in reads.items():
-        try:
-            read()
-        except DefinitionError as error:
-            yield mistake_at(path, node, place, found=error.found, do=error.do)
-
-
-def _has_no_dash(file: Any) -> bool:
-    """Return whether one scenario stands where a file has a list of them."""
-    found = file.get("scenarios") if isinstance(file, Mapping) else None
-    return isinstance(found, Mapping) and bool(_PARTS & found.keys())
-
-
-def _torn(file: Any) -> tuple[int, str] | None:
-    """Return the place, and a field, of a scenario without a title that only goes on with the one before it."""
-    scenarios = file.get("scenarios") if isinstance(file, Mapping) else None
-    listed = scenarios if isinstance(scenarios, list) else []
-    for place, (before, each) in enumerate(pairwise(listed), start=1):
-        if not isinstance(before, Mapping) or not isinstance(each, Mapping) or "title" in each:
-            continue
-        if _PARTS & before.keys() and _PARTS & each.keys() and not before.keys() & each.keys():
-            return place, str(next(iter(each)))
-    return None
-
-
-def _meant_scenarios(file: Any) -> str | None:
-    """Return the field of a file that is likely meant for its scenarios, where it has none of that name."""
-    names = file if isinstance(file, Mapping) and "scenarios" not in file else ()
-    return next((name for name in names if meant_for(name, ["scenarios"])), None)
 
 
 def _mistakes_under(file: Mapping[str, Any], misspelt: str) -> Iterator[ValidationError]:
@@ -307,30 +253,6 @@ def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[Scenario
     if not usable and file.get("world") is not None:
         defaults = {"world": NamedWorld("world", nullcontext, {})}  # in the place of one that is told where it stands
     return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
-
-
-def _twins(path: Path, node: Any, file: Any, *, skip: int) -> list[SuiteFileError]:
-    """Return a mistake for each title that an earlier scenario of the file has: nobody could tell them apart."""
-    scenarios = file.get("scenarios") if isinstance(file, Mapping) else None
-    listed = scenarios if isinstance(scenarios, list) else []
-    titles = [each.get("title") if isinstance(each, Mapping) else None for each in listed]
-    found = []
-    for place, title in enumerate(titles):
-        if isinstance(title, str) and title in titles[:place]:
-            at = ("scenarios", place, "title")[skip:]
-            there = f"there is another scenario with the title {title!r}"
-            found.append(mistake_at(path, node, at, found=there, do="give each its own: results are told by titles"))
-    return found
-
-
-def _from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a file's settings with the paths in them from where it lies; a prompt of several lines is no path."""
-    found: dict[str, Any] = {}
-    if prompts := settings.get("prompts"):
-        found["prompts"] = {n: given if "\n" in given.strip() else folder / given for n, given in prompts.items()}
-    if examples := settings.get("judge_examples"):
-        found["judge_examples"] = folder / examples
-    return {**settings, **found}
 
 
 def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:
