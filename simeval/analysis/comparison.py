@@ -25,7 +25,7 @@ from simeval.analysis.evidence import (
     unpaired_evidence,
 )
 from simeval.analysis.matching import Matched, match_experiments, match_suites
-from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result
+from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result, require_different
 from simeval.core.settings import ALPHA, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
@@ -59,12 +59,13 @@ def compare(
 
     Which way a metric is better its scorer declares; `higher_is_better` and `lower_is_better` say it of those they
     name. Several candidates are compared by `simeval.analysis.compare_many`. Raises DefinitionError for what cannot be
-    compared.
+    compared, such as a run with itself.
     """
     require_share(margin, "margin", such_as=0.05)
     require_level(alpha, "alpha")
     require_one_of(gate, get_args(Gate), "gate")
     old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")
+    require_different([old, new], "compare")
     if isinstance(old, SavedRun) and isinstance(new, SavedRun):
         require_measured(old, "baseline")
         require_measured(new, "candidate")

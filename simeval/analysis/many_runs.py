@@ -8,11 +8,10 @@ from simeval.analysis.change_cells import COLOURS, change_mark, show_side
 from simeval.analysis.changes import WORST_FIRST, Change, finding_of
 from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_report import Comparison, encode_comparison, gate_of, noun_of, told_of
-from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result
+from simeval.analysis.saved_run import Source, read_result, require_different
 from simeval.core.tables import render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.validation import require
-from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import show_share
 from simeval.stats.multiple import holm
 
@@ -64,16 +63,6 @@ def compare_many(baseline: Source, candidates: Sequence[Source], **options: Any)
     new = [read_result(each, f"candidate {place}") for place, each in enumerate(candidates, 1)]
     require_different([old, *new], "compare_many")
     return ManyRuns.of([compare(old, each, **options) for each in new])
-
-
-def require_different(runs: Sequence[SavedRun | SavedExperiment], where: str) -> None:
-    """Raise DefinitionError where two of these runs are one."""
-    ids = [run.run_id for run in runs]
-    twice = next((each for place, each in enumerate(ids) if each in ids[:place]), None)
-    if twice is not None:
-        what, which = ("both", "two") if len(ids) == 2 else ("two", "different")
-        do = f"give {which} runs: a run is not better or worse than itself"
-        raise DefinitionError(where, found=f"{what} are run {twice}", do=do)
 
 
 def many_text(many: ManyRuns, terminal: Terminal = PLAIN) -> str:

@@ -214,8 +214,6 @@ def _experiment(run: SavedExperiment, common: Sequence[str], examples_only_here:
 
 
 def _notes(old: SavedRun | SavedExperiment, new: SavedRun | SavedExperiment) -> Iterator[str]:
-    if old.run_id == new.run_id:
-        yield f"both are the same run, {old.run_id}"
     if old.judge_repeats != new.judge_repeats:
         yield (
             f"the ratings of each conversation by a judge were {old.judge_repeats} and are {new.judge_repeats} now, "

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -237,6 +237,16 @@ def read_result(source: Source, where: str) -> Saved:
         missing = first["type"] == "missing"
         said = f"the key {field} is missing" if missing else f"{field}: {first['msg']} ({first['input']!r:.80})"
         raise DefinitionError(where, found=said, do=AS_WRITTEN) from error
+
+
+def require_different(runs: Sequence[Saved], where: str) -> None:
+    """Raise DefinitionError where two of these runs are one."""
+    ids = [run.run_id for run in runs]
+    twice = next((each for place, each in enumerate(ids) if each in ids[:place]), None)
+    if twice is not None:
+        what, which = ("both", "two") if len(ids) == 2 else ("two", "different")
+        do = f"give {which} runs: a run is not better or worse than itself"
+        raise DefinitionError(where, found=f"{what} are run {twice}", do=do)
 
 
 def read_suite(source: Source, where: str) -> SavedRun:

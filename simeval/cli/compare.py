@@ -9,7 +9,7 @@ from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import write_comparison
 from simeval.analysis.comparison_markdown import change_part, comparison_markdown
 from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison, noun_of, told_of
-from simeval.analysis.many_runs import compare_many, encode_many, many_text, require_different
+from simeval.analysis.many_runs import compare_many, encode_many, many_text
 from simeval.analysis.saved_run import Source, read_json, read_result
 from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
 from simeval.core.markdown import Part, escaped
@@ -47,7 +47,6 @@ def _compare(
     named = [(f"baseline {baseline!r}", baseline), *((f"candidate {name!r}", name) for name in candidates)]
     found = [load_result(name, store, where) for where, name in named]
     old, *new = (read_result(document, where) for document, (where, _) in zip(found, named, strict=True))
-    require_different([old, *new], "compare")
     if len(new) > 1:
         many = compare_many(old, new, **options)
         show(many_text(many, terminal_of(reader(json_path), color)), json_path)

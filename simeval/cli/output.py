@@ -103,10 +103,10 @@ def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
     target = Path(path)
     if path.startswith("-"):
         do = f"name a file behind the option before it, or write it as ./{path}"
-        raise DefinitionError(f"report {path!r}", found="this looks like an option", do=do)
+        raise DefinitionError(f"file {path!r}", found="this looks like an option", do=do)
     if any(_is_same(target, Path(each)) for each in read if each and isinstance(each, str | Path)):
         do = "name another file for what is written"
-        raise DefinitionError(f"report {path!r}", found="this file is read by the same command", do=do)
+        raise DefinitionError(f"file {path!r}", found="this file is read by the same command", do=do)
     is_new = not target.exists()
     try:
         target.open("ab").close()
@@ -114,7 +114,7 @@ def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
             target.unlink()
     except OSError as error:
         raise DefinitionError(
-            f"report {path!r}",
+            f"file {path!r}",
             found=f"it cannot be written ({error.strerror})",
             do="check the path, or its permissions",
         ) from error

@@ -15,14 +15,14 @@ IN_ORDER, AT_ONCE = 1, 2
 
 
 @contextmanager
-def ending_on_signals(engine: Engine) -> Iterator[None]:
+def ending_on_signals(engine: Engine, *, at_once: bool = False) -> Iterator[None]:
     """End the runs of an engine at a signal; to be used in the main thread, in a running event loop.
 
     The first Ctrl-C starts no more trials and finishes those under way; the second, or a request to terminate, ends
-    those too. One more raises KeyboardInterrupt in whatever runs, so also in code that holds up the event loop: the
-    handlers are Python's own and not the loop's.
+    those too, and so does the first where that shall be `at_once`. One more raises KeyboardInterrupt in whatever runs,
+    so also in code that holds up the event loop: the handlers are Python's own and not the loop's.
     """
-    interrupts = _Interrupts(engine, asyncio.get_running_loop())
+    interrupts = _Interrupts(engine, asyncio.get_running_loop(), asked=IN_ORDER if at_once else 0)
     before = {number: signal.signal(number, interrupts.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

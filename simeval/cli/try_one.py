@@ -9,8 +9,8 @@ import click
 
 from simeval.cli.entrants import handler_of, placed, read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import NOT_COMPLETED, status_of
-from simeval.cli.signals import ending_on_signals
+from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say, status_of
+from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
@@ -55,6 +55,8 @@ def try_suite(
         with placed(cast, settings, "app", *MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
+        if result.run.stopped.startswith(INTERRUPT):
+            return say(result.run.stopped, INTERRUPTED)
         return 0 if _is_held(result) else NOT_COMPLETED
 
     return status_of(work)
@@ -68,9 +70,10 @@ async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler,
     title = [terminal.paint(line, "bold") for line in terminal.wrap(one_line(scenario.title))]
     _write([*title, *terminal.wrap(situation, first="  "), ""], terminal)
     engine.listen(say)
-    with ending_on_signals(engine):
+    with ending_on_signals(engine, at_once=True):
         result = await engine.evaluate([scenario], handler)
-    _write(["", *_judgement(result, terminal)], terminal)
+    if not result.run.stopped.startswith(INTERRUPT):
+        _write(["", *_judgement(result, terminal)], terminal)
     return result
 
 

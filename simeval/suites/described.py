@@ -10,7 +10,7 @@ from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails
 
 from simeval.core.registry import Registry
-from simeval.core.validation import UnknownField, meant_for, nearest
+from simeval.core.validation import UnknownField, meant_for, nearest, parts_of
 from simeval.core.yaml_records import HERE, Forms, detail_of, error_of, joined, mistake
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -36,7 +36,8 @@ def read_evaluator(found: object) -> Evaluator:
     """
     if not isinstance(found, Mapping):
         do = "give a mapping, such as {type: success_rate, min_proportion: 0.9}"
-        raise DefinitionError("evaluator", found=f"found {found!r:.80}", do=do)
+        shown = "nothing" if found is None else f"{found!r:.80}"
+        raise DefinitionError("evaluator", found=f"found {shown}", do=do)
     made: Evaluator = _described(found, EVALUATORS, Evaluator)
     return made
 
@@ -137,16 +138,19 @@ def _wrong_arguments(arguments: Mapping[str, Any], registry: Registry, meant: st
     try:
         _reader(kind).validate_python(named)
     except ValidationError as error:
-        told = [each for each in _with_owners(error, registry).errors() if not _is_of_the_type(each)]
+        told = [each for each in _with_owners(error, registry).errors() if not _is_of_the_type(each, arguments)]
         return [error_of(map(detail_of, told))] if told else []
     return []
 
 
-def _is_of_the_type(detail: ErrorDetails) -> bool:
-    """Return whether a mistake is about which arguments there are, and none is likely meant for another."""
+def _is_of_the_type(detail: ErrorDetails, arguments: Mapping[str, Any]) -> bool:
+    """Return whether a mistake is of a type, such as what it lacks, and of none of the arguments that are written."""
     cause = detail.get("ctx", {}).get("error")
-    is_unknown = isinstance(cause, UnknownField) and not cause.do.startswith("did you mean")
-    return is_unknown or (detail["type"] == "missing" and len(detail["loc"]) == 1)
+    if isinstance(cause, UnknownField):
+        return not cause.do.startswith("did you mean")
+    if isinstance(cause, DefinitionError) and not detail["loc"]:
+        return not any(part in arguments for part in parts_of(cause.where))
+    return detail["type"] == "missing" and len(detail["loc"]) == 1
 
 
 def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:

@@ -1,10 +1,11 @@
 """The command line: some scenarios of a suite, one conversation of it, and the conversations of a run."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import simeval
+from tests.support.command_line import ASKED, PATIENCE_SECONDS, simeval, started
 
 SUITE = """
 sample_size: 30
@@ -175,3 +176,15 @@ def test_a_conversation_that_could_not_be_held_ends_with_3(folder: Path) -> None
 
     assert done.returncode == 3, done.stdout
     assert "RuntimeError: no (down.py:2 in handle)" in " ".join(done.stdout.split())
+
+
+def test_one_ctrl_c_ends_a_conversation_at_once(folder: Path) -> None:
+    hangs = f'import asyncio, sys\n\nasync def handle(message):\n    print("{ASKED}", file=sys.stderr, flush=True)\n'
+    (folder / "hangs.py").write_text(f"{hangs}    await asyncio.Event().wait()\n")
+    process = started(folder, "try", "suite.yaml", "--app", "hangs:handle", "--only", "music")
+
+    process.send_signal(signal.SIGINT)
+    shown, said = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert (process.returncode, said) == (130, "simeval: interrupted (SIGINT)\n")
+    assert "One conversation shows" not in shown

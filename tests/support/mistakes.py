@@ -196,8 +196,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "the report has no folder": (
         SUITE,
         (*RUN, "--json", "nowhere/x.json"),
-        "report 'nowhere/x.json': it cannot be written (No such file or directory); check the path, or its "
-        "permissions.",
+        "file 'nowhere/x.json': it cannot be written (No such file or directory); check the path, or its permissions.",
     ),
     "the share of a plan is a percentage": (
         SUITE,
@@ -330,8 +329,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "the labels have no folder": (
         SUITE,
         ("agree", "run.json", "--sample", "5", "--out", "none/labels.csv"),
-        "report 'none/labels.csv': it cannot be written (No such file or directory); check the path, or its "
-        "permissions.",
+        "file 'none/labels.csv': it cannot be written (No such file or directory); check the path, or its permissions.",
     ),
     "a mean of ratings has the bounds of a share": (
         SUITE.replace("{type: success_rate, min_proportion: 0.9}", "{type: mean, at_least: 0.9}"),

@@ -144,7 +144,7 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "an option stands where a file is named": (
         (*RUN, "--html", "-q"),
-        "report '-q': this looks like an option; name a file behind the option before it, or write it as ./-q.",
+        "file '-q': this looks like an option; name a file behind the option before it, or write it as ./-q.",
     ),
     "quiet and verbose are wanted": (
         (*RUN, "-q", "-v"),

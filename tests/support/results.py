@@ -1,6 +1,7 @@
 """JSON results of runs and experiments, made up for comparisons."""
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from simeval import compare
@@ -8,6 +9,7 @@ from simeval.analysis.changes import Change
 
 Met = Sequence[bool | None]
 Values = Sequence[float | Sequence[float | None] | None]
+_NUMBERS = count(1)
 
 
 def share(
@@ -90,7 +92,7 @@ def experiment(
     size = len(next(iter(rows.values())))
     return {
         "simeval": "1",
-        "run_id": "r",
+        "run_id": f"run-{next(_NUMBERS)}",
         "app": "m:f",
         "dataset": {"name": "d", "version": version, "repetitions": len(next(iter(rows.values()))[0])},
         "scorers": list(metrics),
@@ -102,3 +104,8 @@ def experiment(
         },
         **more,
     }
+
+
+def again(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as another run has it that found the same."""
+    return {**found, "run_id": f"run-{next(_NUMBERS)}"}

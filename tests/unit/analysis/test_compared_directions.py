@@ -15,7 +15,7 @@ from simeval.results.encoding import encode_experiment
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.classifiers.toxicity import ToxicityScorer
 from simeval.scorers.metrics import METRICS
-from tests.support.results import experiment
+from tests.support.results import again, experiment
 
 ROWS = dataset_of([{"number": number} for number in range(12)], name="numbers")
 THREAT = "I will kill you."
@@ -121,7 +121,9 @@ def test_what_has_no_direction_is_described_and_decides_nothing(direction: str |
 
 
 def test_an_unknown_direction_is_told_with_the_ways_to_say_it() -> None:
-    unknown, none = (str(compare(*[experiment({"own": [1.0]}, kind="mean", direction=d)] * 2)) for d in (None, "none"))
+    found = [experiment({"own": [1.0]}, kind="mean", direction=direction) for direction in (None, "none")]
+
+    unknown, none = (str(compare(each, again(each))) for each in found)
 
     said = " ".join(unknown.split())
     assert 'not known which way they are better: own. Declare it with the scorer, @scorer(direction="higher")' in said
@@ -133,7 +135,7 @@ def test_what_decides_nothing_is_not_counted_among_the_metrics_that_chance_may_f
     old = experiment({"a": [1.0], "b": [1.0], "c": [1.0]}, kind="mean")
     old["metrics"][2]["direction"] = "none"
 
-    assert compare(old, old).false_worse_bound == pytest.approx(0.1)
+    assert compare(old, again(old)).false_worse_bound == pytest.approx(0.1)
 
 
 def test_what_the_caller_says_counts_more_than_what_is_declared() -> None:

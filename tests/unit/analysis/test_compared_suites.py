@@ -10,7 +10,7 @@ from simeval import Engine, Expectation, MeanEvaluator, ScenarioTest, SuccessRat
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_suite
 from simeval.results.suite import SuiteResult
-from tests.support.results import experiment, run, scenario, share
+from tests.support.results import again, experiment, run, scenario, share
 
 
 def test_requirements_of_one_run_only_are_listed() -> None:
@@ -47,7 +47,13 @@ def test_what_else_changed_is_noted() -> None:
     assert "the judge model was j and is k now" in notes
     assert "the user model" not in notes
     assert "different versions of simeval" in notes
-    assert "both are the same run, one" in " ".join(compare(old, old).notes)
+
+
+def test_a_run_is_not_compared_with_itself() -> None:
+    one = run(scenario(share([True])))
+
+    with pytest.raises(DefinitionError, match="both are run one; give two runs"):
+        compare(one, one)
 
 
 def test_scenarios_with_other_users_scripts_or_worlds_are_named() -> None:
@@ -56,8 +62,8 @@ def test_scenarios_with_other_users_scripts_or_worlds_are_named() -> None:
     old, new = (run(scenario(share([True])), conditions={"scenarios": [each]}) for each in (then, now))
 
     told = "scenarios are not as they were, so what changed may be they, not the app: 'A scenario' (users, world)"
-    assert told in compare(old, new).notes
-    assert not [note for note in compare(old, old).notes if "as they were" in note or "did not keep" in note]
+    assert told in compare(old, again(new)).notes
+    assert not [note for note in compare(old, again(old)).notes if "as they were" in note or "did not keep" in note]
 
 
 def test_of_an_older_result_it_is_said_that_its_users_are_not_known() -> None:
@@ -68,12 +74,12 @@ def test_of_an_older_result_it_is_said_that_its_users_are_not_known() -> None:
 
 
 def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
-    once, thrice = run(scenario(share([True]))), run(scenario(share([True])), judge_repeats=3)
+    once, thrice = run(scenario(share([True]))), run(scenario(share([True])), judge_repeats=3, run_id="two")
 
     notes = " ".join(compare(once, thrice).notes)
 
     assert "the ratings of each conversation by a judge were 1 and are 3 now, which is another criterion" in notes
-    assert "by a judge" not in " ".join(compare(thrice, thrice).notes)
+    assert "by a judge" not in " ".join(compare(thrice, again(thrice)).notes)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,7 @@ def test_what_is_no_result_is_refused_with_the_key_at_fault(broken: Any, said: s
 
 def test_runs_with_nothing_in_common_are_refused() -> None:
     with pytest.raises(DefinitionError, match="two runs of the same suite"):
-        compare(run(scenario(share([True]))), run(scenario(share([True]), title="Another")))
+        compare(run(scenario(share([True]))), run(scenario(share([True]), title="Another"), run_id="two"))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,7 @@ def test_the_directions_of_requirements_cannot_be_said() -> None:
     one = run(scenario(share([True])))
 
     with pytest.raises(DefinitionError, match="their evaluators say it"):
-        compare(one, one, lower_is_better=["helps"])
+        compare(one, again(one), lower_is_better=["helps"])
 
 
 def test_a_run_of_a_suite_is_not_compared_with_an_experiment() -> None:
