@@ -77,12 +77,12 @@ def _examples_in(labels: Sequence[Label], run: SavedRun) -> set[tuple[str, int]]
     if not run.judge_examples:
         return set()
     keys = {
-        (title, trial.index): transcript_key(transcript_of(trial))
+        (title, trial.index): {transcript_key(transcript_of(trial, with_tools=each)) for each in (True, False)}
         for title, scenario in scenarios_of(run).items()
         for trial in scenario.conversations
     }
     labelled = {(label.scenario, label.index) for label in labels}
-    return {place for place in labelled if keys.get(place) in run.judge_examples}
+    return {place for place in labelled if run.judge_examples & keys.get(place, set())}
 
 
 def load_run(result: Source | Path | str) -> SavedRun:

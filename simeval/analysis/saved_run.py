@@ -67,6 +67,7 @@ class _Score(_Saved):
 class _Turn(_Saved):
     role: str
     content: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
 
 
 class SavedTrial(_Saved):

@@ -64,16 +64,17 @@ def try_suite(
 
 async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler, terminal: Terminal) -> SuiteResult:
     def say(message: Message) -> None:
-        _write(message_lines(message, terminal, "  "), terminal)
+        _write([*head, *message_lines(message, terminal, "  ")], terminal)
+        head.clear()
 
     situation = f"given: {one_line(scenario.given)}\nwhen: {one_line(scenario.when)}"
     title = [terminal.paint(line, "bold") for line in terminal.wrap(one_line(scenario.title))]
-    _write([*title, *terminal.wrap(situation, first="  "), ""], terminal)
+    head = [*title, *terminal.wrap(situation, first="  "), ""]
     engine.listen(say)
     with ending_on_signals(engine, at_once=True):
         result = await engine.evaluate([scenario], handler)
     if not result.run.stopped.startswith(INTERRUPT):
-        _write(["", *_judgement(result, terminal)], terminal)
+        _write([*head, "", *_judgement(result, terminal)], terminal)
     return result
 
 

@@ -7,7 +7,7 @@ LangSmith's evaluators return: {"key", "score", "value", "comment"}, a list of t
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import nan
+from math import isfinite, nan
 from typing import Any, SupportsFloat, TypeGuard, cast
 
 from simeval.core.serialization import not_json, opened
@@ -135,11 +135,13 @@ def metrics_of(measured: object) -> dict[str, float | bool]:
 def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
     """Return what a score says of an answer, by path: numbers, categories, and None where a value is missing.
 
-    Reasons, lists and other details are not among it.
+    Reasons, lists and other details are not among it. Where they hold no number, its own value is one.
     """
     if not score.details:
         yield "", score.value
         return
+    if isfinite(score.value) and not metrics_of(score.details):
+        yield "", score.value
     for path, leaf in leaves_of(score.details):
         at = "" if path == BARE and len(score.details) == 1 and isinstance(leaf, str) else path
         if (number := _number(leaf)) is not None:

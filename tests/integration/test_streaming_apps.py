@@ -96,10 +96,11 @@ async def test_a_stream_of_what_is_no_text_is_the_apps_failure() -> None:
     assert re.fullmatch(f"the app failed at turn 1: {said}", result.failures[0][1].error)
 
 
-async def test_a_last_answer_that_repeats_what_was_streamed_is_not_said_twice() -> None:
+@pytest.mark.parametrize("last", ["help.", "help. ", "help.\n"])
+async def test_a_last_answer_that_repeats_what_was_streamed_is_not_said_twice(last: str) -> None:
     async def app(message: str, state: Any) -> AsyncIterator[Any]:
         yield "I can "
-        yield "help."
+        yield last
         yield AppResponse("I can help.", state={"told": True})
 
     result = await evaluated(app)

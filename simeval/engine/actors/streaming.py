@@ -23,7 +23,8 @@ def named(handler: object) -> str:
 class _Joined:
     """What was yielded so far; an AppResponse says what else is to be known of the answer.
 
-    Its text is said after the others, but for one that repeats them all.
+    Its text is said after the others, but for one that repeats them all, whatever the spaces between words: then it is
+    the answer.
     """
 
     clock: float
@@ -35,7 +36,9 @@ class _Joined:
     def add(self, chunk: object) -> None:
         """Take in a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
         if isinstance(chunk, AppResponse):
-            self.rest, chunk = chunk, "" if chunk.response == "".join(self.texts) else chunk.response
+            self.rest, chunk = chunk, chunk.response
+            if isinstance(chunk, str) and chunk.split() == "".join(self.texts).split():
+                self.texts.clear()
         if not isinstance(chunk, str):
             raise AppFailure(f"{self.who} yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
         if chunk and self.first is None:

@@ -109,7 +109,7 @@ def count_outcomes(outcomes: Sequence[str]) -> str:
 def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
     """Return the scenarios in blocks, the worst first; of many with one outcome some by their titles alone."""
     told, reason = 0, shared_reason(page)
-    whys: set[str] = set()
+    whys: list[str] = []
     for outcome in WORST_FIRST:
         found = [scenario for scenario in page.scenarios if scenario.outcome == outcome]
         found.sort(key=_is_undecided)
@@ -138,16 +138,17 @@ def _is_undecided(scenario: ShownScenario) -> bool:
 
 
 def _scenario_lines(
-    scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str, whys: set[str]
+    scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str, whys: list[str]
 ) -> list[str]:
-    """Return the lines of a scenario; of what could not be judged a reason that is among the `whys` is not repeated."""
+    """Return the lines of a scenario; why nothing is concluded is not repeated where it is the last of the `whys`."""
     mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
     lines = terminal.wrap(one_line(scenario.title), first=f"{mark}  ", rest="      ")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
         for found in expectation.verdicts:
-            is_repeated = found.outcome == "error" and bool(found.why) and found.why in whys and not known
+            is_open = found.outcome in ("error", "inconclusive")
+            is_repeated = is_open and [found.why] == whys[-1:] and not known
             verdict = replace(found, why=SAME) if is_repeated else found
-            whys.add(found.why)
+            whys += [found.why] * bool(found.why)
             pictured = scenario.outcome != "pass" or detailed
             lines += requirement_lines(verdict, terminal, pictured=pictured, detailed=detailed, known=known)
         for said in expectation.described:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.analysis.labels import Label, draw_sample, judged_in, read_labels, write_sample
+from simeval.analysis.labels import Label, draw_sample, judged_in, read_labels, transcript_of, write_sample
 from simeval.analysis.saved_run import SavedRun, read_suite
 from simeval.errors import DefinitionError, StoreError
 from tests.support.stored_runs import requirement, run_of, scenario_of
@@ -225,3 +225,28 @@ def test_what_is_written_is_read_back(texts: list[str]) -> None:
     assert [(label.index, label.value, label.expectation, label.run) for label in labels] == [
         (index, True, "names it", "run-1") for index in range(len(texts))
     ]
+
+
+def test_a_transcript_has_the_tool_calls_and_can_be_had_as_older_versions_wrote_it() -> None:
+    turns = [
+        {"role": "user", "content": "cancel it"},
+        {"role": "assistant", "content": "Done.", "tool_calls": [{"name": "cancel", "arguments": {"id": 7}}]},
+    ]
+    [trial] = (
+        run(
+            {
+                "title": "s",
+                "sample_size": 1,
+                "trials": 1,
+                "expectations": [],
+                "conversations": [
+                    {"index": 0, "scores": {}, "turns": turns},
+                ],
+            }
+        )
+        .scenarios[0]
+        .conversations
+    )
+
+    assert transcript_of(trial) == 'user: cancel it\nassistant: Done.\n→ cancel {"id": 7}'
+    assert transcript_of(trial, with_tools=False) == "user: cancel it\nassistant: Done."

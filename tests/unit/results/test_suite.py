@@ -339,13 +339,14 @@ def test_a_share_says_what_a_trial_is_held_to_unless_it_is_yes_or_no(scores: tup
     assert f"{shown} conversations" in str(result(("seen", [rule], [Score(value=score) for score in scores])))
 
 
-def test_a_reason_that_holds_for_several_scenarios_is_told_once() -> None:
+@pytest.mark.parametrize("outcome", ["error", "inconclusive"])
+def test_a_reason_that_holds_for_several_scenarios_is_told_once(outcome: Outcome) -> None:
     error = rated(8.0).expectations[0].verdicts[0]
     why = "judge: it cannot be asked; so no trial was paid for"
-    broken = replace(error, outcome="error", why=why)
+    broken = replace(error, outcome=outcome, why=why)
     one = rated(8.0)
     both = [
-        replace(one, title=title, outcome="error", expectations=(replace(one.expectations[0], verdicts=(broken,)),))
+        replace(one, title=title, outcome=outcome, expectations=(replace(one.expectations[0], verdicts=(broken,)),))
         for title in ("One", "Two")
     ]
     fine = rated(*[8.0] * 30, title="Three")

@@ -48,6 +48,9 @@ def parts(measured: object) -> dict[str, object]:
         ({"share": 0.5, "seen": deque(["a"])}, {"share": 0.5}),
         ({"tone": Tone.WARM, "score": 1}, {"tone": "warm", "score": 1.0}),
         (Marks(0.5, "brisk"), {"style": 0.5, "label": "brisk"}),
+        (Score(value=0.5, details={"missing": ["a"]}), {"": 0.5}),
+        (Score(value=0.5, details={"tone": "warm"}), {"": 0.5, "tone": "warm"}),
+        (Score(value=0.5, details={"share": 0.5, "of": 2}), {"share": 0.5, "of": 2.0}),
     ],
 )
 def test_numbers_texts_and_missing_values_are_counted_by_their_paths(
