@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import anyio
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.escalation import require_two
+from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
 from simeval.core.yaml_files import all_of
 from simeval.engine.actors.app import Handler
@@ -75,8 +77,7 @@ def placed(cast: Cast, settings: Settings, *roles: str) -> Iterator[None]:
 
 def _with_others(error: SuiteFileError, others: Iterable[SuiteFileError]) -> SuiteFileError:
     """Return an error with others, each once."""
-    told = [str(each) for each in (error.alone(), *error.others)]
-    return all_of([error, *(each for each in others if str(each) not in told)])
+    return all_of({str(each): each for each in (error.alone(), *error.others, *others)}.values())
 
 
 def _wrong_around(
@@ -110,26 +111,31 @@ def _handler_of(cast: Cast) -> ExampleHandler:
 def _wrong_in(cast: Cast, roles: Sequence[str], settings: Settings) -> Iterator[SuiteFileError]:
     """Yield what is wrong with these roles, of those that stand in a file."""
     for role in (role for role in roles if role in cast.places):
-        try:
-            if role == "app":
-                _handler_of(cast)
-            elif role == ESCALATE:
+        for check in _checks_of(role, cast, settings):
+            try:
                 with cast.placed(role):
-                    require_two(cast.judge_model, settings.escalate)
-            else:
-                _require_models(cast, role, settings)
-        except SuiteFileError as error:
-            yield error
-        except DefinitionError:  # of what is given: it is told once the file is right
-            continue
+                    check()
+            except SuiteFileError as error:
+                yield error
+            except DefinitionError:  # of what is given: it is told once the file is right
+                continue
 
 
-def _require_models(cast: Cast, role: str, settings: Settings) -> None:
-    """Raise SuiteFileError for a name of a role that means no model, and one that has no key."""
-    with cast.placed(role):
-        models = Models(settings)
-        if role == "judge_model":
-            models.panel(cast.judge_model)
-        elif cast.user_model:
-            models.get(cast.user_model, "user")
-        anyio.run(models.check)
+def _checks_of(role: str, cast: Cast, settings: Settings) -> Iterator[Callable[[], object]]:
+    """Yield what raises DefinitionError for each that is wrong with a role."""
+    if role == "app":
+        yield partial(_handler_of, cast)
+    elif role == ESCALATE:
+        yield partial(require_two, cast.judge_model, settings.escalate)
+    elif role == "judge_model":
+        yield from (partial(_require_model, name, "judge", settings) for name in cast.judge_model)
+        yield lambda: Models(settings).panel(cast.judge_model)
+    elif cast.user_model:
+        yield partial(_require_model, cast.user_model, "user", settings)
+
+
+def _require_model(name: str, role: ModelRole, settings: Settings) -> None:
+    """Raise DefinitionError for a name that means no model, and one that has no key."""
+    models = Models(settings)
+    models.get(name, role)
+    anyio.run(models.check)

@@ -151,11 +151,14 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
         raise DefinitionError(
             "--scenario", found=f"no scenario has {wanted.scenario!r} in its title", do=nearest(wanted.scenario, titles)
         )
+    if not chosen(page, trial=None, failed=False, title=wanted.scenario):
+        what = "it has no conversation" + (" of these scenarios" if wanted.scenario else "")
+        raise DefinitionError(f"run {run_id}", found=what, do=f"`simeval show {run_id}` says why")
     found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
     if not found and wanted.failed and wanted.trial is None:
         return "no conversation speaks against the app" + (" in these scenarios" if wanted.scenario else "")
     if not found:
-        most = max(scenario.trials for scenario in page.scenarios)
+        most = max(each.index for _, each in chosen(page, trial=None, failed=False, title=wanted.scenario)) + 1
         raise DefinitionError(
             "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
         )

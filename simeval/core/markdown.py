@@ -18,6 +18,7 @@ _MEANT = re.compile(r"[&<>\"'\\`*_\[\]{}|~$#^!]")
 _LOOKED_UP = re.compile(r"(@|#|\bGH-|\bwww\.|:(?=//))(?=[\w/])", re.IGNORECASE)
 _AT_THE_START = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[-+=]))(.)")
 _TICKS = re.compile("`+")
+_NO_ISOLATES = dict.fromkeys(map(ord, "\u2068\u2069"))  # a text that was printed for a terminal has some
 
 
 def escaped(text: str, most: int = LONGEST_TEXT) -> str:
@@ -35,7 +36,8 @@ def shortened(text: str, most: int) -> str:
 
 def fenced(text: str, most: int = LONGEST_BLOCK) -> str:
     """Return a text as a block that is shown letter by letter; of a long one the middle is left out, and named."""
-    lines = printable(_without_middle(text, most)).splitlines()
+    bare = text.translate(_NO_ISOLATES)
+    lines = [isolated(line) for line in printable(_without_middle(bare, most)).splitlines()]
     longest = max((len(found[0]) for line in lines for found in _TICKS.finditer(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}text", *lines, fence])

@@ -109,7 +109,8 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
 
 
 _TEXT = Annotated[StrictStr, Field(min_length=1)]
-_HTTP_APP, _SOCKET_APP = FORMS.record(HttpApp), FORMS.record(SocketApp)
+_HTTP_APP = FORMS.record(HttpApp, usable={"url": "http://app"})
+_SOCKET_APP = FORMS.record(SocketApp, usable={"url": "ws://app"})
 
 
 def _kind_of_app(found: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from pydantic import ValidationError
 
+from simeval.core.escalation import WHEN_UNTOLD
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
 from simeval.core.world import NamedWorld
@@ -147,6 +148,9 @@ def _usable(found: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
     places = [each["loc"] for each in error.errors()]
     wrong = {place[: 2 if place[:1] == ("settings",) else 1] for place in places}
     usable = {name: value for name, value in found.items() if (name,) not in wrong}
+    if isinstance(judge := found.get("judge"), Mapping) and isinstance(escalate := judge.get("escalate"), Mapping):
+        two = {"first": judge.get("first"), "escalate": {"to": escalate.get("to"), "when": WHEN_UNTOLD}}
+        usable |= {"judge": two} if all(isinstance(each, str) for each in (two["first"], escalate.get("to"))) else {}
     if isinstance(settings := usable.get("settings"), Mapping):
         usable["settings"] = {name: value for name, value in settings.items() if ("settings", name) not in wrong}
     return usable

@@ -149,6 +149,19 @@ def test_a_conversation_that_is_not_there_is_refused(folder: Path, arguments: tu
     assert done.stderr.startswith(f"simeval: {says}")
 
 
+@pytest.mark.parametrize("arguments", [("--trial", "0"), ("--failed",), ("--scenario", "sings")])
+def test_a_run_without_conversations_says_so(folder: Path, arguments: tuple[str, ...]) -> None:
+    suite = folder / "suite.yaml"
+    suite.write_text(suite.read_text().replace("Bot sings lalala", "\u6ce8\u610f"))  # nothing that a judge could fail
+    ended = simeval(folder, *RUN, "--only", "music")
+
+    done = simeval(folder, "show", *arguments)
+
+    assert (ended.returncode, done.returncode) == (3, 2)
+    assert "it has no conversation" in done.stderr
+    assert done.stderr.endswith(" says why.\n")
+
+
 def test_one_conversation_is_held_aloud_judged_and_not_kept(folder: Path) -> None:
     done = simeval(folder, "try", "suite.yaml", "--app", "shop:handle", "--only", "music")
 

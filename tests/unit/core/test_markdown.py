@@ -104,3 +104,10 @@ def test_a_page_on_which_all_fits_speaks_of_no_cut() -> None:
     page = fitted("# head", [Part(noun="row", blocks=["a", "b"])], whole="elsewhere")
 
     assert page == "# head\n\na\n\nb\n"
+
+
+def test_a_block_keeps_what_is_written_from_right_to_left() -> None:
+    line = "user  \u2068إلغاء\u2069 now"
+
+    assert fenced(line) == f"```text\n{line}\n```"
+    assert fenced("\u2068\u2068now") == "```text\nnow\n```"
