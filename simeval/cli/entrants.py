@@ -128,14 +128,17 @@ def _checks_of(role: str, cast: Cast, settings: Settings) -> Iterator[Callable[[
     elif role == ESCALATE:
         yield partial(require_two, cast.judge_model, settings.escalate)
     elif role == "judge_model":
-        yield from (partial(_require_model, name, "judge", settings) for name in cast.judge_model)
-        yield lambda: Models(settings).panel(cast.judge_model)
+        yield from (partial(_require_models, [name], "judge", settings) for name in cast.judge_model)
+        yield partial(_require_models, cast.judge_model, "judge", settings)
     elif cast.user_model:
-        yield partial(_require_model, cast.user_model, "user", settings)
+        yield partial(_require_models, [cast.user_model], "user", settings)
 
 
-def _require_model(name: str, role: ModelRole, settings: Settings) -> None:
-    """Raise DefinitionError for a name that means no model, and one that has no key."""
+def _require_models(names: Sequence[str], role: ModelRole, settings: Settings) -> None:
+    """Raise DefinitionError for names that mean no models, and for models that have no key."""
     models = Models(settings)
-    models.get(name, role)
+    if role == "judge":
+        models.panel(names)
+    else:
+        models.get(names[0], role)
     anyio.run(models.check)

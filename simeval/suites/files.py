@@ -148,12 +148,18 @@ def _usable(found: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
     places = [each["loc"] for each in error.errors()]
     wrong = {place[: 2 if place[:1] == ("settings",) else 1] for place in places}
     usable = {name: value for name, value in found.items() if (name,) not in wrong}
-    if isinstance(judge := found.get("judge"), Mapping) and isinstance(escalate := judge.get("escalate"), Mapping):
-        two = {"first": judge.get("first"), "escalate": {"to": escalate.get("to"), "when": WHEN_UNTOLD}}
-        usable |= {"judge": two} if all(isinstance(each, str) for each in (two["first"], escalate.get("to"))) else {}
+    if ("judge",) in wrong and (two := _two_judges(found["judge"])):
+        usable["judge"] = {"first": two[0], "escalate": {"to": two[1], "when": WHEN_UNTOLD}}
     if isinstance(settings := usable.get("settings"), Mapping):
         usable["settings"] = {name: value for name, value in settings.items() if ("settings", name) not in wrong}
     return usable
+
+
+def _two_judges(found: Any) -> list[str]:
+    """Return the judges of a file's `judge` in which something else is wrong; none where they are not two."""
+    escalate = found.get("escalate") if isinstance(found, Mapping) else None
+    named = [found.get("first"), escalate.get("to")] if isinstance(escalate, Mapping) else []
+    return named if all(isinstance(each, str) and each.strip() for each in named) else []
 
 
 def load_expectations(path: str | Path) -> list[Expectation]:

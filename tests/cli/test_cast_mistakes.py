@@ -31,6 +31,10 @@ CASES = {
         "app: offline/app\njudge: {first: nope/x, escalate: {to: offline/judge, when: rating 9..2}}",
         ["2, field judge.escalate.when", "2, field judge: model 'nope/x'"],
     ),
+    "a judge without a name beside a rule that cannot be": (
+        "app: offline/app\njudge: {first: '', escalate: {to: offline/judge, when: rating 9..2}}",
+        ["2, field judge.first: found ''", "2, field judge.escalate.when"],
+    ),
     "a request beside a misspelt address": (
         "app: {ulr: http://x, request: 3}",
         ["1, field app.ulr: there is no field 'ulr'", "1, field app.request: found 3; put {message}"],
