@@ -88,7 +88,9 @@ def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str
                 UnknownField(
                     key,
                     found=f"there is no field {key!r}" + (" here" if key in elsewhere else ""),
-                    do=elsewhere.get(key) or nearest(key, names, see="`simeval schema` has them"),
+                    do=elsewhere.get(key)
+                    or elsewhere.get(meant_for(key, names) or "")
+                    or nearest(key, names, see="`simeval schema` has them"),
                 ),
             )
             for key in unknown
@@ -105,7 +107,8 @@ def mapping(
 ) -> Form:
     """Return the form of a mapping with these fields and no other, which becomes a dict of those that were written.
 
-    `elsewhere` says of names that are no fields of it, but of another mapping, what to do.
+    `elsewhere` says of names that are no fields of it, but of another mapping, what to do; and of fields that are
+    refused there, what to do about a name that is likely meant for one.
     """
     fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
     made = _make_typed_dict(name, fields)

@@ -337,7 +337,8 @@ def _scenarios_of(found: object, app_handler: object, where: str = "evaluate") -
 def _open(app_handler: object) -> AbstractAsyncContextManager[Any]:
     """Return what gives the app, held open where it is reached by a protocol; an agent is one."""
     app = as_app(app_handler)
-    return app if isinstance(app, RemoteApp) else nullcontext(app)
+    is_open = isinstance(app, RemoteApp) and not isinstance(app, type)  # a class is refused where handlers are read
+    return app if is_open else nullcontext(app)
 
 
 def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:

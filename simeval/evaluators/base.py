@@ -192,6 +192,10 @@ class Evaluator(ABC):
         least = self.minimum_trials()
         return (sample_size, least) if least > sample_size else None
 
+    def too_few(self, trials: int) -> str:
+        """Say that so many trials cannot prove the requirement."""
+        return f"cannot be proven with {trials} trial{'' if trials == 1 else 's'}, even if every one is met"
+
     def warnings(self, sample_size: int) -> list[str]:
         """Say what else a verdict on at most so many trials will lack."""
         is_late = self.first_verdict > max(sample_size, DEFAULTS.min_trials) and self.early_stopping is not False

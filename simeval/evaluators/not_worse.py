@@ -153,17 +153,19 @@ class NotWorseEvaluator(Evaluator):
     def shortfall(self, sample_size: int) -> tuple[int, int] | None:
         return super().shortfall(self._pairs(sample_size))
 
+    def too_few(self, trials: int) -> str:
+        return f"without any change, {trials} trial{'' if trials == 1 else 's'} cannot prove that it is not worse"
+
     def warnings(self, sample_size: int) -> list[str]:
         said, there = super().warnings(self._pairs(sample_size)), len(self.before)
         if there < sample_size and not self._asks_app:
-            few = f"run {self.run_id} has {there} of {sample_size} trials, so there are at most {there} pairs"
-            said.append(f"{self.requirement.describe()}: {few}")
+            said.append(f"run {self.run_id} has {there} of {sample_size} trials, so there are at most {there} pairs")
         if missing := self.before.count("?"):
-            said.append(f"{self.requirement.describe()}: {missing} of its trials in run {self.run_id} are missing")
+            said.append(f"{missing} of its trials in run {self.run_id} are missing")
         if self.stopped_early:
             said.append(
-                f"{self.requirement.describe()}: run {self.run_id} stopped early on its data, so its trials are no "
-                "fair sample and the error rates are not exact; run it with --no-early-stopping"
+                f"run {self.run_id} stopped early on its data, so its trials are no fair sample and the error rates "
+                "are not exact; run it with --no-early-stopping"
             )
         return said
 

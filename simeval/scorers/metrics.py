@@ -35,9 +35,9 @@ class TurnMetric(Scorer):
         return self.metric
 
     def score(self, conversation: Conversation) -> Mapping[str, float]:
-        """Return the summary over the app's turns; empty where the app said nothing.
+        """Return the summary over the app's turns.
 
-        Raises ValueError where an answer was recorded without the time it took.
+        Raises ValueError where the app said nothing, or an answer was recorded without the time it took.
         """
         return _summary(_known([self.of(message) for message in conversation.responses]))
 
@@ -60,13 +60,11 @@ class TurnsWithin(Scorer):
         return f"{self.metric.name} <= {self.limit:g}"
 
     def score(self, conversation: Conversation) -> Mapping[str, float]:
-        """Return the share, and the counts it is made of; empty where the app said nothing.
+        """Return the share, and the counts it is made of.
 
-        Raises ValueError where an answer was recorded without the time it took.
+        Raises ValueError where the app said nothing, or an answer was recorded without the time it took.
         """
         values = _known([self.metric.of(message) for message in conversation.responses])
-        if not values:
-            return {}
         good = sum(value <= self.limit for value in values)
         return {
             "share": good / len(values),
@@ -97,14 +95,14 @@ class ConversationMetric(Scorer):
 
 
 def _known(values: Sequence[float]) -> Sequence[float]:
+    if not values:
+        raise ValueError("there is no answer to measure")
     if any(value != value for value in values):
         raise ValueError("an answer was recorded without the time it took")
     return values
 
 
 def _summary(values: Sequence[float]) -> Mapping[str, float]:
-    if not values:
-        return {}
     return {
         "max": max(values),
         "median": _quantile(values, 0.5),

@@ -231,6 +231,11 @@ _NOT_SETTINGS = {  # what one may write under `settings`, and what to do about i
     **{each.name: "put it with a scenario" for each in fields(ScenarioTest) if each.name not in _SETTINGS},
     **_MEANT_SETTINGS,
     **dict.fromkeys([*_CAST, "judge"], "put it at the top of the file"),
+    **{
+        each.name: f"{each.name} belongs to a run: {_to_the_run(each)}"
+        for each in fields(Settings)
+        if not about_of(each).is_of_a_suite
+    },
 }
 _OF_FILE: Mapping[str, Form] = {
     "judge": Annotated[_JUDGE, BeforeValidator(_two_judges)],

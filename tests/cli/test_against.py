@@ -111,3 +111,18 @@ def test_an_app_is_asked_beside_the_other_and_its_side_is_a_run_of_the_store(fol
     assert f"run {other} has them" in " ".join(found["notes"])
     assert again.returncode == 1, again.stdout + again.stderr
     assert f"run {other} stopped early on its data" in " ".join((again.stdout + again.stderr).split())
+
+
+def test_what_is_known_beforehand_is_told_once_and_foretells_no_chance(folder: Path) -> None:
+    text = (folder / "suite.yaml").read_text()
+    scenario = text.split("scenarios:\n")[1]
+    (folder / "suite.yaml").write_text(text + scenario.replace("says what it does", "says it again"))
+    few = ("--samples", "20", "--no-early-stopping", "--seed", "5", "--json", "few.json")
+    simeval(folder, "run", "suite.yaml", "--app", "shop:bad", *few)
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "40", "--against", "few.json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "can pass" not in done.stderr
+    assert done.stderr.count("has 20 of 40 trials, so there are at most 20 pairs") == 1
+    assert done.stderr.count("without any change, 20 trials cannot prove that it is not worse; at least 59") == 1

@@ -32,7 +32,7 @@ from simeval.errors import DefinitionError
 from simeval.models.providers.offline import OfflineModel
 from simeval.scorers import Contains, EachTurn, ValidJSON
 from simeval.store.runs import Runs
-from simeval.suites import load_suite
+from simeval.suites import HttpApp, load_suite
 from tests.support.mistakes import QUIET, SUITE
 from tests.support.misused import MISUSED, OF_APPS
 
@@ -98,6 +98,10 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         evaluated(FIRST, handler=lambda message, tools: "hello"),
         "app handler: found the signature (message, tools); take tools by their name, behind a star: (message, *, "
         "tools).",
+    ),
+    "the handler is the class of an app": (
+        evaluated(FIRST, handler=HttpApp),
+        "app handler: found the class HttpApp; make an object of it, such as app = HttpApp(), and give that.",
     ),
     "the handler is a class": (
         evaluated(FIRST, handler=Path),

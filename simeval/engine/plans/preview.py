@@ -10,6 +10,7 @@ from simeval.engine.plans.budget import show_dollars
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.rounding import about
 from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.results.text import counted_of
 from simeval.suites.planning import plan_suite, show_chance
 
@@ -51,6 +52,9 @@ def _among(plans: Sequence[ScenarioPlan], apps: int, foreseen: CostForecast) -> 
 def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     today = datetime.now(UTC).date()
     deciding = [plan for plan in plans if not (plan.scenario.quarantine and plan.scenario.quarantine.holds(today))]
+    evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
+    if any(isinstance(each, NotWorseEvaluator) for each in evaluators):
+        return []  # it depends on how the other app does
     found = plan_suite([plan.scenario for plan in deciding], settings).forecasts
     chances = [each.prob_pass for each in found if each.can_pass]
     known = [chance for chance in chances if chance is not None]
@@ -58,7 +62,6 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
         return ["no requirement can pass with so few trials"]
     if len(known) < len(chances):
         return []
-    evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
     best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
     good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))

@@ -57,7 +57,10 @@ def test_totals_are_sums_over_the_apps_turns() -> None:
 def test_an_app_that_said_nothing_has_no_latency_and_no_turns() -> None:
     silent = Conversation(messages=(message("user", "hello"),))
 
-    assert response_latency.score(silent) == {}
+    with pytest.raises(ValueError, match="there is no answer to measure"):
+        response_latency.score(silent)
+    with pytest.raises(ValueError, match="there is no answer to measure"):
+        TurnsWithin(response_latency, 1).score(silent)
     assert turn_count.score(silent) == total_response_time.score(silent) == total_response_length.score(silent) == 0
 
 

@@ -153,6 +153,12 @@ def file(tmp_path: Path) -> Path:
             "settings.rubric_folder",
             "a run, not to a suite; give it to Engine",
         ),
+        (
+            suite(top="settings: {resum: last}\n"),
+            1,
+            "settings.resum",
+            "there is no field 'resum'; resume belongs to a run: give it to the run (--resume)",
+        ),
         (suite(top="settings: 5\n"), 1, "settings", "found 5; give a mapping with sample_size, "),
         ("scenarios: []\n", 1, "scenarios", "give at least one"),
         ("# nothing\nsample_size: 5\n", 2, "scenarios", "missing"),
