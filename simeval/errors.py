@@ -84,7 +84,7 @@ class DefinitionError(SimevalError, ValueError):
 class SuiteFileError(DefinitionError):
     """A mistake in the file of a suite or a persona, with its line (from 1) and the path of the field.
 
-    `others` are further ones of the same file; the text has them all.
+    `others` are further ones, of the same file or of others beside it; the text has them all.
     """
 
     def __init__(self, file: str, *, line: int, field: str, found: str, do: str) -> None:
@@ -94,11 +94,11 @@ class SuiteFileError(DefinitionError):
         self.others: Sequence[SuiteFileError] = ()
 
     def alone(self) -> "SuiteFileError":
-        """Return this mistake without the others of its file."""
+        """Return this mistake without the others."""
         return SuiteFileError(self.file, line=self.line, field=self.field, found=self.found, do=self.do)
 
     def with_others(self, others: "Sequence[SuiteFileError]") -> "SuiteFileError":
-        """Return this mistake as the first of several in one file: its text has them all, each on a line."""
+        """Return this mistake as the first of several: its text has them all, each on a line."""
         self.others = others
         self.args = ("\n".join(map(str, [self, *others])),)
         return self

@@ -61,7 +61,7 @@ def compare_many(baseline: Source, candidates: Sequence[Source], **options: Any)
     require(len(candidates) > 1, "compare_many", found=f"{len(candidates)} candidates", do="give two or more")
     old = read_result(baseline, "baseline")
     new = [read_result(each, f"candidate {place}") for place, each in enumerate(candidates, 1)]
-    require_different([old, *new], "compare_many")
+    require_different([old, *new], "compare")
     return ManyRuns.of([compare(old, each, **options) for each in new])
 
 

@@ -19,7 +19,7 @@ from simeval.models.registry import Models
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.named import app_of
 from simeval.suites.cast import ESCALATE, MODELS, ROLES, Cast
-from simeval.suites.files import SUFFIXES, Suite, load_around, load_suite
+from simeval.suites.files import SUFFIXES, Suite, files_in, load_around, load_suite
 from simeval.suites.project import Project, read_project
 
 SuiteMaker = Callable[[Settings], Suite]  # makes one of the settings of a project
@@ -49,8 +49,11 @@ def read_suite(
         try:
             loaded = load_suite(suite, base=project.settings)
         except SuiteFileError as error:
-            files = dict.fromkeys(each.file for each in (error, *error.others))
-            wrong = (each for file in files for each in _wrong_around(file, given, project, roles, overrides))
+            files, asked = [error.file], roles
+            if Path(suite).is_dir():  # where the judges may stand in another file than what is asked of them
+                files = [str(each) for each in files_in(Path(suite))]
+                asked = [each for each in roles if each != ESCALATE]
+            wrong = (each for file in files for each in _wrong_around(file, given, project, asked, overrides))
             raise _with_others(error, wrong) from error
     loaded = loaded.only(only_named).sized(samples)
     return loaded, given.over(loaded.cast).over(project.cast)

@@ -33,6 +33,8 @@ def status_of(act: Callable[[], int | None]) -> int:
         return say(error, BAD_INPUT)
     except SimevalError as error:
         return say(error, NOT_COMPLETED)
+    except KeyboardInterrupt:
+        return say("interrupted", INTERRUPTED)
 
 
 def say(problem: object, status: int) -> int:

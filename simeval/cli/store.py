@@ -154,14 +154,12 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
     if not chosen(page, trial=None, failed=False, title=wanted.scenario):
         what = "it has no conversation" + (" of these scenarios" if wanted.scenario else "")
         raise DefinitionError(f"run {run_id}", found=what, do=f"`simeval show {run_id}` says why")
+    if not chosen(page, trial=wanted.trial, failed=False, title=wanted.scenario):
+        last = max(each.index for _, each in chosen(page, trial=None, failed=False, title=wanted.scenario))
+        raise DefinitionError("--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {last}")
     found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
-    if not found and wanted.failed and wanted.trial is None:
-        return "no conversation speaks against the app" + (" in these scenarios" if wanted.scenario else "")
     if not found:
-        most = max(each.index for _, each in chosen(page, trial=None, failed=False, title=wanted.scenario)) + 1
-        raise DefinitionError(
-            "--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {most - 1}"
-        )
+        return "no conversation speaks against the app" + (" in these scenarios" if wanted.scenario else "")
     text = conversations_text(found[: wanted.limit], terminal_of(sys.stdout, wanted.color))
     more = len(found) - (wanted.limit or len(found))
     return f"{text}\n\n{more} more (--limit {wanted.limit})" if more > 0 else text

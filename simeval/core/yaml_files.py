@@ -163,10 +163,7 @@ def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip
 
 
 def all_of(found: Iterable[SuiteFileError]) -> SuiteFileError:
-    """Return mistakes, each perhaps with others, as one error: the first of the file, with the others in its order.
-
-    Those of several files stand file by file.
-    """
+    """Return mistakes, each perhaps with others, as one error: file by file, each in the order of its lines."""
     each = [one for error in found for one in (error.alone(), *error.others)]
     files = list(dict.fromkeys(one.file for one in each))
     first, *others = _listed_once(sorted(each, key=lambda one: (files.index(one.file), one.line)))
@@ -177,12 +174,12 @@ def _listed_once(mistakes: Iterable[SuiteFileError]) -> Iterator[SuiteFileError]
     """Yield the mistakes of a file; where one has the list of names that an earlier one has, it refers to that."""
     listed = set()
     for each in mistakes:
-        if each.do in listed:
+        if (each.file, each.do) in listed:
             yield SuiteFileError(each.file, line=each.line, field=each.field, found=each.found, do=_LISTED)
         else:
             yield each
         if each.do.startswith(ONE_OF):
-            listed.add(each.do)
+            listed.add((each.file, each.do))
 
 
 def _own_place(place: tuple[int | str, ...], error: "ErrorDetails") -> tuple[int | str, ...]:

@@ -140,10 +140,12 @@ def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
     if not score.details:
         yield "", score.value
         return
-    if isfinite(score.value) and not metrics_of(score.details):
+    has_own = isfinite(score.value) and not metrics_of(score.details)
+    if has_own:
         yield "", score.value
     for path, leaf in leaves_of(score.details):
-        at = "" if path == BARE and len(score.details) == 1 and isinstance(leaf, str) else path
+        is_bare = path == BARE and len(score.details) == 1 and isinstance(leaf, str) and not has_own
+        at = "" if is_bare else path
         if (number := _number(leaf)) is not None:
             yield at, number
         elif _is_category(path, leaf):

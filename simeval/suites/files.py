@@ -99,8 +99,7 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
     require_file(source, "suite")
     path = Path(source)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
-        if not files:
+        if not (files := files_in(path)):
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
@@ -120,6 +119,11 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
             do="name a YAML file, a folder of them, or module:object",
         )
     return Suite(_scenarios_of(load_object(source, what="suite"), source), base)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the YAML files of a folder and of those within, in the order of their names."""
+    return sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES)
 
 
 def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:

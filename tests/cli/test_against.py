@@ -124,5 +124,6 @@ def test_what_is_known_beforehand_is_told_once_and_foretells_no_chance(folder: P
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "can pass" not in done.stderr
+    assert "chance of" not in done.stderr
     assert done.stderr.count("has 20 of 40 trials, so there are at most 20 pairs") == 1
     assert done.stderr.count("without any change, 20 trials cannot prove that it is not worse; at least 59") == 1

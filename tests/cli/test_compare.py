@@ -185,7 +185,7 @@ def test_several_candidates_stand_in_one_table(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("same.json", "same.json"), "compare_many: two are run"),
+        (("same.json", "same.json"), "compare: two are run"),
         (("same.json", "worse.json", "--html", "a.html"), "--html: found 2 candidates; leave it out"),
     ],
 )

@@ -383,13 +383,15 @@ def test_who_plays_is_told_beside_settings_that_cannot_be_used(tmp_path: Path) -
 
 
 def test_all_files_of_a_folder_tell_their_mistakes_file_by_file(tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text(f"scenarios:\n  - {{title: A, given: a, when: b, {FINE}}}\n")
+    top = "user_model: nope/x\njudge_model: offline/judge\n"
+    (tmp_path / "c.yaml").write_text(f"{top}scenarios:\n  - {{title: A, given: a, when: b, {FINE}}}\n")
     for name in ("b", "a"):
         wrong = f"scenarios:\n  - {{title: A, given: a, when: b, {WRONG}}}\n"
-        (tmp_path / f"{name}.yaml").write_text(f"app: shop{name}:handle\n{wrong}")
+        (tmp_path / f"{name}.yaml").write_text(f"app: shop{name}:handle\n{wrong}settings: {{escalate: rating 4..8}}\n")
 
     done = CliRunner().invoke(main, ["run", str(tmp_path)])
 
     lines = [line for line in done.stderr.splitlines() if " INFO " not in line]
     said = ["a.yaml, line 1, field app", "a.yaml, line 3", "b.yaml, line 1, field app", "b.yaml, line 3"]
+    said.append("c.yaml, line 1, field user_model")
     assert all(each in line for each, line in zip(said, lines, strict=True))

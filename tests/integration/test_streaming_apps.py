@@ -96,11 +96,11 @@ async def test_a_stream_of_what_is_no_text_is_the_apps_failure() -> None:
     assert re.fullmatch(f"the app failed at turn 1: {said}", result.failures[0][1].error)
 
 
-@pytest.mark.parametrize("last", ["help.", "help. ", "help.\n"])
-async def test_a_last_answer_that_repeats_what_was_streamed_is_not_said_twice(last: str) -> None:
+@pytest.mark.parametrize("parts", [("I can ", "help."), ("I can ", "help. "), ("I", "can", "help.")])
+async def test_a_last_answer_that_repeats_what_was_streamed_is_not_said_twice(parts: tuple[str, ...]) -> None:
     async def app(message: str, state: Any) -> AsyncIterator[Any]:
-        yield "I can "
-        yield last
+        for part in parts:
+            yield part
         yield AppResponse("I can help.", state={"told": True})
 
     result = await evaluated(app)

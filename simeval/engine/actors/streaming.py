@@ -23,8 +23,7 @@ def named(handler: object) -> str:
 class _Joined:
     """What was yielded so far; an AppResponse says what else is to be known of the answer.
 
-    Its text is said after the others, but for one that repeats them all, whatever the spaces between words: then it is
-    the answer.
+    Its text is said after the others, but for one that repeats them all, whatever the spaces: then it is the answer.
     """
 
     clock: float
@@ -37,7 +36,7 @@ class _Joined:
         """Take in a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
         if isinstance(chunk, AppResponse):
             self.rest, chunk = chunk, chunk.response
-            if isinstance(chunk, str) and chunk.split() == "".join(self.texts).split():
+            if isinstance(chunk, str) and "".join(chunk.split()) == "".join("".join(self.texts).split()):
                 self.texts.clear()
         if not isinstance(chunk, str):
             raise AppFailure(f"{self.who} yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")

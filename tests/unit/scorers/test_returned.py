@@ -50,6 +50,7 @@ def parts(measured: object) -> dict[str, object]:
         (Marks(0.5, "brisk"), {"style": 0.5, "label": "brisk"}),
         (Score(value=0.5, details={"missing": ["a"]}), {"": 0.5}),
         (Score(value=0.5, details={"tone": "warm"}), {"": 0.5, "tone": "warm"}),
+        (Score(value=0.5, details={"value": "warm"}), {"": 0.5, "value": "warm"}),
         (Score(value=0.5, details={"share": 0.5, "of": 2}), {"share": 0.5, "of": 2.0}),
     ],
 )
