@@ -34,7 +34,8 @@ def test_turns_within_a_bound_are_one_share_for_a_conversation() -> None:
     assert (score.value, score.turn_counts) == (0.75, TurnCounts(3, 4))
     assert metric.name == "response_latency <= 1"
     assert metric.score(held(0.5))["all"] == 1.0
-    assert metric.score(Conversation()) == {}
+    with pytest.raises(ValueError, match="there is no answer to measure"):
+        metric.score(Conversation())
 
 
 @pytest.mark.parametrize("name", ["response_latency <= 1.5", "response_length<=800"])
