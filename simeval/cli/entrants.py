@@ -132,7 +132,8 @@ def _checks_of(role: str, cast: Cast, settings: Settings) -> Iterator[Callable[[
         yield partial(require_two, cast.judge_model, settings.escalate)
     elif role == "judge_model":
         yield from (partial(_require_models, [name], "judge", settings) for name in cast.judge_model)
-        yield partial(_require_models, cast.judge_model, "judge", settings)
+        if len(cast.judge_model) > 1:  # what is wrong with them together, such as one that is named twice
+            yield partial(_require_models, cast.judge_model, "judge", settings)
     elif cast.user_model:
         yield partial(_require_models, [cast.user_model], "user", settings)
 

@@ -192,9 +192,9 @@ class Evaluator(ABC):
         least = self.minimum_trials()
         return (sample_size, least) if least > sample_size else None
 
-    def too_few(self, trials: int) -> str:
-        """Say that so many trials cannot prove the requirement."""
-        return f"cannot be proven with {trials} trial{'' if trials == 1 else 's'}, even if every one is met"
+    def too_few(self, trials: str) -> str:
+        """Say that so many `trials`, such as "12 trials", cannot prove the requirement."""
+        return f"cannot be proven with {trials}, even if every one is met"
 
     def warnings(self, sample_size: int) -> list[str]:
         """Say what else a verdict on at most so many trials will lack."""

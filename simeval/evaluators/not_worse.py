@@ -153,8 +153,8 @@ class NotWorseEvaluator(Evaluator):
     def shortfall(self, sample_size: int) -> tuple[int, int] | None:
         return super().shortfall(self._pairs(sample_size))
 
-    def too_few(self, trials: int) -> str:
-        return f"without any change, {trials} trial{'' if trials == 1 else 's'} cannot prove that it is not worse"
+    def too_few(self, trials: str) -> str:
+        return f"without any change, {trials} cannot prove that it is not worse"
 
     def warnings(self, sample_size: int) -> list[str]:
         said, there = super().warnings(self._pairs(sample_size)), len(self.before)

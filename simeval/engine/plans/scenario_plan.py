@@ -21,6 +21,7 @@ from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
+from simeval.results.text import counted_of
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import reason_at, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
@@ -196,7 +197,8 @@ class ScenarioPlan(RunPlan):
             for evaluator in measure.evaluators:
                 if short := evaluator.shortfall(self.sample_size):
                     trials, needed = short
-                    found.append(PlanWarning(title, evaluator.too_few(trials), measure.label, needed))
+                    said = evaluator.too_few(counted_of(trials, "trial"))
+                    found.append(PlanWarning(title, said, measure.label, needed))
                 found += [PlanWarning(title, said, measure.label) for said in evaluator.warnings(self.sample_size)]
         unread = f"proposed by a model and read by nobody yet, as the tag {PROPOSED!r} says"
         return [*found, *([PlanWarning(title, unread)] if PROPOSED in self.scenario.tags else [])]

@@ -232,21 +232,9 @@ def test_a_transcript_has_the_tool_calls_and_can_be_had_as_older_versions_wrote_
         {"role": "user", "content": "cancel it"},
         {"role": "assistant", "content": "Done.", "tool_calls": [{"name": "cancel", "arguments": {"id": 7}}]},
     ]
-    [trial] = (
-        run(
-            {
-                "title": "s",
-                "sample_size": 1,
-                "trials": 1,
-                "expectations": [],
-                "conversations": [
-                    {"index": 0, "scores": {}, "turns": turns},
-                ],
-            }
-        )
-        .scenarios[0]
-        .conversations
-    )
+    held = {"index": 0, "scores": {}, "turns": turns}
+    scenario = {"title": "s", "sample_size": 1, "trials": 1, "expectations": [], "conversations": [held]}
+    [trial] = run(scenario).scenarios[0].conversations
 
     assert transcript_of(trial) == 'user: cancel it\nassistant: Done.\n→ cancel {"id": 7}'
     assert transcript_of(trial, with_tools=False) == "user: cancel it\nassistant: Done."
