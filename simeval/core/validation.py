@@ -117,6 +117,7 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that pydantic finds, by its beginning
     "string_too_short": "give a text that is not empty",
+    "string_pattern_mismatch": "give a text that is not empty",
     "string": "give a text, in quotes",
     "int": "use a whole number, such as 30",
     "float": "use a number, such as 0.9",

@@ -44,6 +44,7 @@ _SLIPS = (
 _FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one line
 _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
+_TEXT = "tag:yaml.org,2002:str"
 _LISTED = f"{ONE_OF} those listed above"
 
 
@@ -74,6 +75,12 @@ class _Loader(yaml.SafeLoader):
                     raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                key.tag = _TEXT  # a name is as it is written: not True for one that is called "on"
 
 
 def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node | None, Any]:

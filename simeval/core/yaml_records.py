@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, meant_for, nearest, parts_of
+from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, closest, meant_for, nearest, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -79,22 +79,18 @@ def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str
     if not isinstance(found, Mapping):
         shown = "nothing" if found is None else f"{found!r:.80}"
         raise DefinitionError(HERE, found=f"found {shown}", do=f"give a mapping with {_few(names)}")
-    unknown = [key for key in found if isinstance(key, str) and key not in names]
+    unknown = [key for key in found if key not in names]
     if unknown:
-        raise mistakes(
-            (
-                key,
-                found[key],
-                UnknownField(
-                    key,
-                    found=f"there is no field {key!r}" + (" here" if key in elsewhere else ""),
-                    do=elsewhere.get(key)
-                    or elsewhere.get(meant_for(key, names) or "")
-                    or nearest(key, names, see="`simeval schema` has them"),
-                ),
-            )
-            for key in unknown
-        )
+        raise mistakes((key, found[key], _unknown(key, names, elsewhere)) for key in unknown)
+
+
+def _unknown(key: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> UnknownField:
+    """Return the error of a name that a mapping cannot have, with what to do about it."""
+    do = elsewhere.get(key) or elsewhere.get(meant_for(key, names) or "")
+    if not do and not closest(key, names) and (meant := meant_for(key, list(elsewhere))):
+        do = elsewhere[meant] if elsewhere[meant].endswith("?") else f"did you mean {meant!r}? {elsewhere[meant]}"
+    found = f"there is no field {key!r}" + (" here" if key in elsewhere else "")
+    return UnknownField(key, found=found, do=do or nearest(key, names, see="`simeval schema` has them"))
 
 
 def mapping(

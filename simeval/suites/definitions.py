@@ -108,7 +108,7 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
     return _form_of(setting) if about_of(setting).is_of_a_suite else Annotated[Any, AfterValidator(checked)]
 
 
-_TEXT = Annotated[StrictStr, Field(min_length=1)]
+_TEXT = Annotated[StrictStr, Field(min_length=1, pattern=r"\S")]
 _HTTP_APP = FORMS.record(HttpApp, usable={"url": "http://app"})
 _SOCKET_APP = FORMS.record(SocketApp, usable={"url": "ws://app"})
 

@@ -94,7 +94,7 @@ def _wrong_files(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
     settings = written if isinstance(written, Mapping) else {}
     prompts, examples = settings.get("prompts"), settings.get("judge_examples")
     named = prompts if isinstance(prompts, Mapping) else {}
-    texts = {name: given for name, given in named.items() if isinstance(name, str) and isinstance(given, str)}
+    texts = {name: given for name, given in named.items() if isinstance(given, str) and given.strip()}
     given = examples if isinstance(examples, str) else ""
     usable = from_here(path.parent, {"prompts": texts, "judge_examples": given})
     reads: dict[tuple[str, ...], Callable[[], object]] = {

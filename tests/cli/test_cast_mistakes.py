@@ -35,6 +35,14 @@ CASES = {
         "app: offline/app\njudge: {first: '', escalate: {to: offline/judge, when: rating 9..2}}",
         ["2, field judge.first: found ''", "2, field judge.escalate.when"],
     ),
+    "names of nothing but spaces": (
+        "app: offline/app\njudge: {first: ' ', escalate: {to: '', when: rating 4..8}}\nuser_model: ' '",
+        ["2, field judge.first: found ' '; give a text that", "2, field judge.escalate.to", "3, field user_model"],
+    ),
+    "a judge, misspelt, among the settings, and an empty prompt": (
+        "app: offline/app\nsettings: {jugde: x, prompts: {judge: ''}}",
+        ["2, field settings.jugde: there is no field 'jugde'; did you mean 'judge'? put", "2, field settings.prompts:"],
+    ),
     "a request beside a misspelt address": (
         "app: {ulr: http://x, request: 3}",
         ["1, field app.ulr: there is no field 'ulr'", "1, field app.request: found 3; put {message}"],
