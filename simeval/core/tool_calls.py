@@ -7,6 +7,7 @@ from typing import Any
 _NAMES = ("name", "tool", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _RESULTS = ("result", "output", "response")
+_ERRORS = ("error",)
 _IDS = ("id", "call_id", "tool_call_id")
 
 
@@ -18,6 +19,7 @@ class CalledTool:
     arguments: tuple[Any, ...]
     results: tuple[Any, ...]
     id: str
+    errors: tuple[Any, ...] = ()
 
 
 def called_tool(call: Mapping[str, Any]) -> CalledTool:
@@ -29,4 +31,5 @@ def called_tool(call: Mapping[str, Any]) -> CalledTool:
         tuple(parts[key] for key in _ARGUMENTS if parts.get(key) not in (None, "")),
         tuple(parts[key] for key in _RESULTS if parts.get(key) is not None),
         next((str(parts[key]) for key in _IDS if parts.get(key)), ""),
+        tuple(parts[key] for key in _ERRORS if parts.get(key)),
     )

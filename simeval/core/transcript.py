@@ -69,9 +69,10 @@ def _more(message: "Message", terminal: Terminal, margin: str) -> list[str]:
 
 
 def show_call(call: Mapping[str, Any]) -> str:
-    """Write a tool call, in whatever form the app reports it: its name, its arguments, what it gave."""
+    """Write a tool call, in whatever form the app reports it: name, arguments, what it gave, or why it failed."""
     called = called_tool(call)
     shown, gave = [_brief(each) for each in called.arguments], [f"→ {_brief(each)}" for each in called.results]
+    gave += [f"→ error: {_brief(each)}" for each in called.errors]
     if not shown and not gave and not called.name:
         shown = [_brief(call)]
     return printable(" ".join([called.name or "tool call", *shown, *gave]))
