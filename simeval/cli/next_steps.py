@@ -124,7 +124,7 @@ def _chosen(titles: Sequence[str]) -> list[str]:
 def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
     """Return how many trials prove what a scenario has left open, if its rates are the true ones, and if that is known.
 
-    Of what is no share it is not known: twice as many may do. Where no number does, it is 0.
+    Of what is no share it is not known: twice as many may do, or the least that can. Where no number does, it is 0.
     """
     verdicts = [verdict for each in scenario.expectations for verdict in each.verdicts]
     trials = [_trials(verdict) for verdict in verdicts if verdict.reason in OPEN]
@@ -132,7 +132,8 @@ def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
     if not trials or 0 in known:
         return 0, False
     is_known = len(known) == len(trials)
-    return max(known if is_known else [*known, 2 * scenario.sample_size]), is_known
+    may_do = [] if is_known else [2 * scenario.sample_size, *(verdict.least for verdict in verdicts)]
+    return max([*known, *may_do]), is_known
 
 
 def _trials(verdict: ShownVerdict) -> int | None:

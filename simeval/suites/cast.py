@@ -58,13 +58,13 @@ class Cast:
             if place is None:
                 raise
             place, part = self.places.get(error.where, place), error.where.removeprefix("app ").removeprefix("handler")
-            is_told = part in ("", *ROLES, ESCALATE, *self.places)
+            is_told = part in ("", *ROLES, ESCALATE, *self.places) or part.startswith("app: ")  # a part of its address
             at = place.field if is_told else f"{place.field}: {part}"
             raise SuiteFileError(place.file, line=place.line, field=at, found=error.found, do=error.do) from error
 
     def _is_about(self, role: str, what: str) -> bool:
         """Return whether an error names a role as `what`: "app 'shop:handle'", "app handler", "model 'openai/gpt'"."""
         if role == "app":
-            return what == "app" or what.startswith(("app ", "app.")) or what == f"model {self.app!r}"
+            return what == "app" or what.startswith(("app ", "app.", "app: ")) or what == f"model {self.app!r}"
         named = self.judge_model if role == "judge_model" else [self.user_model]
         return what == role or what in [f"model {name!r}" for name in named]

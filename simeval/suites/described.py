@@ -10,7 +10,7 @@ from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails
 
 from simeval.core.registry import Registry
-from simeval.core.validation import UnknownField, meant_for, nearest, parts_of
+from simeval.core.validation import MOST_LISTED, UnknownField, meant_for, nearest, parts_of
 from simeval.core.yaml_records import HERE, Forms, detail_of, error_of, joined, mistake
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -99,7 +99,7 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
     """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
     what = base.__name__.lower()
     if "type" not in found:
-        missing = mistake("type", found, found="the field is missing", do=f"add it: one of {', '.join(registry.names)}")
+        missing = mistake("type", found, found="the field is missing", do=_which_type(found, registry))
         if (key := next((key for key in found if meant_for(key, ["type"])), None)) is None:
             raise missing
         unknown = mistake(key, found[key], found=f"there is no field {key!r}", do="did you mean 'type'?")
@@ -124,6 +124,18 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
         return _reader(kind).validate_python(arguments)
     except ValidationError as error:
         raise _with_owners(error, registry) from error
+
+
+def _which_type(found: Mapping[str, Any], registry: Registry) -> str:
+    """Say which type to add to a description: one that has all the fields that are written, where there are any."""
+    metric = next((each for each in found.values() if isinstance(each, str) and find_metric(each)), None)
+    if metric and registry is SCORERS:
+        return f"write a metric by its name alone: scorer: {metric}"
+    kinds = {name: registry.find(name) for name in registry.names}
+    owners = [name for name, kind in kinds.items() if kind and found.keys() <= signature(kind).parameters.keys()]
+    if len(names := owners or registry.names) > MOST_LISTED:
+        return f"add it: one of {len(names)} types; {LISTED}"
+    return f"add it: {'' if len(names) == 1 else 'one of '}{', '.join(names)}"
 
 
 def _wrong_arguments(arguments: Mapping[str, Any], registry: Registry, meant: str | None) -> list[ValidationError]:

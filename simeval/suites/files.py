@@ -39,12 +39,17 @@ Line = tuple[str, int]  # a file, and a line of it from 1
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What a file has: scenarios, settings and roles by their names, the lines of its attacks, the places of roles."""
+    """What a file has: scenarios, settings and roles by their names, the lines of its attacks, the places of roles.
+
+    `titled` are the lines of its scenarios' titles, `set_at` those of its settings.
+    """
 
     scenarios: Sequence[ScenarioTest]
     brought: Mapping[str, Any]
     lines: Mapping[str, Line]
     places: Mapping[str, Place]
+    titled: Mapping[str, int] = field(default_factory=dict)
+    set_at: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +238,10 @@ def _read(path: Path) -> _File:
     if attacks:
         brought = {"stop": STOP, **brought}
     lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
-    return _File([*made, *(each for each, _ in attacks)], brought, lines, places)
+    titled = {title: line for title, (_, line) in lines.items()}
+    titled |= {each.title: line_at(node, ("scenarios", place, "title")[skip:]) for place, each in enumerate(made)}
+    set_at = {name: line_at(node, ("settings", name)) for name in brought}
+    return _File([*made, *(each for each, _ in attacks)], brought, lines, places, titled, set_at)
 
 
 def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Place]]:
@@ -285,24 +293,37 @@ def _named(value: object) -> str:
     return value.name if isinstance(value, RemoteApp) else repr(value)
 
 
+def _clashes(files: Mapping[Path, _File]) -> Iterator[SuiteFileError]:
+    """Yield a mistake for each setting that has another value in a file before, and each title that one has, too."""
+    settings: dict[str, tuple[Any, Path]] = {}
+    titled: dict[str, Path] = {}
+    for file, here in files.items():
+        for name, value in here.brought.items():
+            before, there = settings.setdefault(name, (value, file))
+            if before != value:
+                place = here.places.get(name) or Place(str(file), here.set_at[name], f"settings.{name}")
+                found = f"found {_named(value)}, and {name} is {_named(before)} in {there}"
+                do = "give both the same value, or run them by themselves: a run has one"
+                yield SuiteFileError(place.file, line=place.line, field=place.field, found=found, do=do)
+        for title, line in here.titled.items():
+            if (there := titled.setdefault(title, file)) != file:
+                found, do = (
+                    f"the scenario {title!r} is in {there}, too",
+                    "give each its own: results are told by titles",
+                )
+                yield SuiteFileError(str(file), line=line, field="title", found=found, do=do)
+
+
 def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
-    """Return what files have as one suite. Raises DefinitionError where two give a setting different values."""
+    """Return what files have as one suite. Raises SuiteFileError with all that two of them clash in."""
+    if clashes := [*_clashes(files)]:
+        raise all_of(clashes)
     settings: dict[str, Any] = {}
     where: dict[str, Path] = {}
     for file, found_in in files.items():
-        for name, value in found_in.brought.items():
-            if name in where and settings[name] != value:
-                found = f"found {_named(value)}, and {name} is {_named(settings[name])} in {where[name]}"
-                do = "give both the same value, or run them by themselves: a run has one"
-                raise DefinitionError(f"{file}: settings: {name}", found=found, do=do)
-            settings[name], where[name] = value, file
+        settings |= found_in.brought
+        where |= dict.fromkeys(found_in.brought, file)
     scenarios = tuple(scenario for each in files.values() for scenario in each.scenarios)
-    titled: dict[str, Path] = {}
-    for file, found_in in files.items():
-        for title in (each.title for each in found_in.scenarios):
-            if titled.setdefault(title, file) != file:
-                found = f"the scenario {title!r} is in {titled[title]}, too"
-                raise DefinitionError(str(file), found=found, do="give each its own title: results are told by titles")
     roles = {name: settings.pop(name) for name in ROLES if name in settings}
     places = {
         name: place

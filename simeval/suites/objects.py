@@ -52,7 +52,7 @@ def name_there(thing: object, *modules: str) -> str:
 
     Whoever imports it, and how, it has one name: what was started is looked at only where the thing is of it.
     """
-    others = sorted(name for name, each in list(sys.modules.items()) if name != "__main__" and _is_own(each))
+    others = sorted(name for name, each in sys.modules.copy().items() if name != "__main__" and _is_own(each))
     for module in dict.fromkeys([*modules, *others]):
         found = vars(sys.modules[module]) if module in sys.modules else {}
         for name, each in list(found.items()):

@@ -43,6 +43,10 @@ CASES = {
         "app: offline/app\nsettings: {jugde: x, prompts: {judge: ''}}",
         ["2, field settings.jugde: there is no field 'jugde'; did you mean 'judge'? put", "2, field settings.prompts:"],
     ),
+    **{
+        f"the address {address}": (f"app: '{address}'\nuser_model: ' '", ["1, field app: ", "2, field user_model: "])
+        for address in ("a2a:htp://x", "agui:", "wss://", "https://", "openai-responses:x#m", "a2a:http://h:port")
+    },
     "a request beside a misspelt address": (
         "app: {ulr: http://x, request: 3}",
         ["1, field app.ulr: there is no field 'ulr'", "1, field app.request: found 3; put {message}"],

@@ -181,15 +181,35 @@ def test_a_suite_that_cannot_pass_is_told_before_it_runs(folder: Path) -> None:
     assert "take enough new trials of 'The bot says what it does'\n" in few.stdout
 
 
-def test_what_is_open_and_no_share_is_to_be_taken_twice_as_often(folder: Path) -> None:
-    rule = "{scorer: response_length, evaluator: {type: mean, at_least: 1, bounds: [0, 100000]}}"
+@pytest.mark.parametrize(
+    ("evaluator", "samples", "wanted"),
+    [("mean, at_least: 1, bounds: [0, 100000]", 10, 20), ("quantile, quantile: 0.9, at_most: 900", 5, 29)],
+)
+def test_what_is_open_and_no_share_is_to_be_taken_twice_as_often_or_as_often_as_it_takes(
+    folder: Path, evaluator: str, samples: int, wanted: int
+) -> None:
+    rule = f"{{scorer: response_length, evaluator: {{type: {evaluator}}}}}"
     (folder / "suite.yaml").write_text(SUITE.split("    then:\n")[0] + f"    then:\n      - {rule}\n")
 
-    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "10", "--store", "none")
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", str(samples), "--store", "none")
 
     assert done.stdout.startswith("INCONCLUSIVE")
     assert "take more new trials of 'The bot says what it does'\n" in done.stdout
-    assert done.stdout.rstrip().endswith("--samples 20")
+    assert done.stdout.rstrip().endswith(f"--samples {wanted}")
+
+
+def test_the_chance_of_a_pass_is_told_beside_a_mean_of_which_it_is_not_known(folder: Path) -> None:
+    head, judged = SUITE.split("    then:\n")
+    judged = judged.replace("      expected", "      - expected").replace("      eval", "        eval")
+    mean = "      - {scorer: response_length, evaluator: {type: mean, at_least: 1, bounds: [0, 100000]}}\n"
+    (folder / "suite.yaml").write_text(f"{head}    then:\n{mean}")
+    alone = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--store", "none")
+    (folder / "suite.yaml").write_text(f"{head}    then:\n{mean}{judged}")
+    beside = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--store", "none")
+
+    assert "; the chance of a pass cannot be told beforehand for a mean\n" in alone.stderr
+    assert "the one without a mean passes with a chance of " in beside.stderr
+    assert "; for a mean it cannot be told beforehand\n" in beside.stderr
 
 
 def test_a_reader_of_the_log_that_ends_decides_no_trial(folder: Path) -> None:

@@ -60,22 +60,29 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     known = [chance for chance in chances if chance is not None]
     if not chances:
         return ["no requirement can pass with so few trials"]
-    if len(known) < len(chances):
-        return []
+    unknown, cannot = len(chances) - len(known), len(found) - len(chances)
+    few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
+    last = few if cannot else ""
+    if not known:
+        return [f"the chance of a pass cannot be told beforehand for {_means(unknown)}{last}"]
     best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
     good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))
-    cannot = len(found) - len(known)
-    few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
-    last = few if cannot else ""
+    others = "without a mean" if unknown else ""
+    last = f"; for {_means(unknown)} it cannot be told beforehand{last}" if unknown else last
     if len(known) == 1:
-        which = "it" if len(found) == 1 else "the one that can pass"
+        which = "it" if len(found) == 1 else f"the one {others or 'that can pass'}"
         return [f"{good}, {which} passes with a chance of {least}{last}"]
     each = least if least == most else f"{least} to {most}"
     who, together = "each requirement passes", "all together"
-    if cannot:
-        who, together = f"each of the {len(known)} requirements that can pass does so", "all of them"
+    if others or cannot:
+        able = "that can pass does so" if cannot else "passes"
+        who, together = " ".join(filter(None, [f"each of the {len(known)} requirements", others, able])), "all of them"
     return [f"{good}, {who} with a chance of {each}, and {together} with {show_chance(prod(known))}{last}"]
+
+
+def _means(count: int) -> str:
+    return "a mean" if count == 1 else f"{count} means"
 
 
 def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:

@@ -37,7 +37,8 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">":
 class ShownVerdict:
     """One requirement.
 
-    `said` is what was observed and what is required, in a sentence, `range` where the true value lies, in words.
+    `said` is what was observed and what is required, in a sentence, `range` where the true value lies, in words;
+    `least` is the smallest number of trials that can prove it, where they did not.
     """
 
     outcome: Outcome
@@ -55,6 +56,7 @@ class ShownVerdict:
     p_value_fail: float | None = None
     bar: Bar | None = None
     cut: ShownCut | None = None
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,7 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: It
         p_value_fail=verdict.p_value_fail,
         bar=evaluator.bar_on_scale,
         cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
+        least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
     )
 
 

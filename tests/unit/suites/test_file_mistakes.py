@@ -31,14 +31,13 @@ def file(tmp_path: Path) -> Path:
             suite(evaluator="{min_proportion: 0.9}"),
             8,
             "scenarios.0.then.evaluator.type",
-            "the field is missing; add it: one of mean, pass_hat_k, proportion, quantile, "
-            "rating_average, rating_proportion, success_rate.",
+            "the field is missing; add it: one of proportion, rating_proportion, success_rate.",
         ),
         (
             suite(evaluator="[{min_proportion: 0.9}]"),
             8,
             "scenarios.0.then.evaluator.0.type",
-            "the field is missing; add it: one of mean, ",
+            "the field is missing; add it: one of proportion, rating_proportion, ",
         ),
         (
             suite(evaluator="{type: success_rate, min_proportion: 0.9, early_stopping: maybe}"),

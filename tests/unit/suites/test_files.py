@@ -11,7 +11,7 @@ from simeval.cli.init import SUITE
 from simeval.core.setting_field import about_of
 from simeval.core.settings import RetryConfig, Settings
 from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, SuiteFileError
 from simeval.scorers.metrics import response_latency
 from simeval.suites.files import load_suite
 from tests.support.suite_files import ONE, load, mistake, suite
@@ -137,12 +137,20 @@ def test_files_of_a_folder_set_together_what_a_run_has(tmp_path: Path) -> None:
 
 def test_files_of_a_folder_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(suite(top="settings: {seed: 1}\n"), encoding="utf-8")
-    (tmp_path / "b.yaml").write_text(suite(top="settings: {seed: 2}\n"), encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(suite(top="settings: {seed: 2, joint: true}\napp: b:b\n"), encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(suite(top="app: c:c\nsettings: {seed: 1}\n"), encoding="utf-8")
 
-    with pytest.raises(
-        DefinitionError, match=r"b\.yaml: settings: seed: found 2, and seed is 1 in .*a\.yaml; give both"
-    ):
+    with pytest.raises(SuiteFileError) as raised:
         load_suite(str(tmp_path))
+
+    told = [(Path(each.file).name, each.line, each.field) for each in (raised.value.alone(), *raised.value.others)]
+    assert told == [
+        ("b.yaml", 1, "settings.seed"),
+        ("b.yaml", 5, "title"),
+        ("c.yaml", 1, "app"),
+        ("c.yaml", 5, "title"),
+    ]
+    assert f"found 2, and seed is 1 in {tmp_path / 'a.yaml'}; give both the same value" in str(raised.value)
 
 
 def test_a_suite_takes_a_size_for_all_of_its_scenarios(file: Path) -> None:
@@ -219,6 +227,6 @@ def test_two_files_of_a_folder_cannot_have_one_title(tmp_path: Path) -> None:
         (tmp_path / name).write_text(suite(), encoding="utf-8")
 
     with pytest.raises(
-        DefinitionError, match=r"b\.yaml: the scenario 'First' is in .*a\.yaml, too; give each its own title"
+        DefinitionError, match=r"b\.yaml, line 3, field title: the scenario 'First' is in .*a\.yaml, too; give each"
     ):
         load_suite(str(tmp_path))

@@ -1,11 +1,18 @@
 """Objects by MODULE:OBJECT."""
 
+import gc
+import sys
+from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.suites.objects import load_object
+from simeval.suites.objects import load_object, name_there
+
+THING = object()
 
 
 @pytest.mark.parametrize(
@@ -58,3 +65,25 @@ def test_what_kept_it_from_being_imported_is_said_with_its_line(
         load_object("ends_a_test:x", what="app")
 
     assert raised.value.found == f"importing it failed ({said})"
+
+
+def test_a_name_is_found_though_modules_are_imported_meanwhile() -> None:
+    """As the warning of a coroutine that nobody awaited does, when the collector comes for it."""
+    names = (f"came_in_between_{number}" for number in count())
+
+    def import_one(phase: str, info: Mapping[str, int]) -> None:
+        name = next(names)
+        sys.modules[name] = ModuleType(name)
+
+    before = gc.get_threshold()
+    gc.callbacks.append(import_one)
+    try:
+        gc.set_threshold(100, 1_000, 1_000)
+        found = name_there(THING, __name__)
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(import_one)
+        for name in [name for name in sys.modules.copy() if name.startswith("came_in_between_")]:
+            del sys.modules[name]
+
+    assert found == f"{__name__}:THING"
