@@ -154,8 +154,8 @@ class ExperimentResult(Shown):
 
     @property
     def has_measured(self) -> bool:
-        """Whether any answer has a value, or the dataset a summary."""
-        return bool(self.summaries) or any(metric.estimate.n for metric in self.metrics)
+        """Whether any answer has a value or a category, or the dataset a summary."""
+        return bool(self.summaries or self.categories) or any(metric.estimate.n for metric in self.metrics)
 
     def __repr__(self) -> str:
         came_to = self.outcome or ("measured" if self.has_measured else "nothing was measured")

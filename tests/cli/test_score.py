@@ -172,6 +172,16 @@ def test_a_score_that_measured_nothing_says_why_and_is_no_success(folder: Path) 
     assert quiet.stderr.splitlines()[-1].startswith("simeval: nothing was measured; most often (20 x): scorer: ")
 
 
+def test_categories_alone_are_something_that_was_measured(folder: Path) -> None:
+    (folder / "words.py").write_text("from simeval import scorer\n\n@scorer\ndef tone(output):\n    return 'warm'\n")
+
+    done = simeval(folder, "score", "chat.jsonl", "--scorers", "words:tone", "--store", "none")
+
+    assert done.returncode == 0, done.stderr
+    assert "tone         warm  100%" in done.stdout
+    assert "nothing was measured" not in done.stderr
+
+
 class TestRuns:
     def test_a_finished_run_is_measured_anew_without_its_app(self, folder: Path) -> None:
         first = simeval(folder, "score", "chat.jsonl", "--scorers", "turn_count")

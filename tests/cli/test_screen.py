@@ -198,6 +198,16 @@ def test_what_is_open_and_no_share_is_to_be_taken_twice_as_often_or_as_often_as_
     assert done.stdout.rstrip().endswith(f"--samples {wanted}")
 
 
+def test_how_to_read_pictures_is_told_where_there_are_some(folder: Path) -> None:
+    command = ("run", "suite.yaml", "--store", "none", "--app")
+    narrow, wide = (simeval(folder, *command, "shop:good", COLUMNS=columns) for columns in ("80", "120"))
+    failed = simeval(folder, *command, "shop:bad", COLUMNS="80")
+
+    assert "● observed" not in narrow.stdout
+    assert "● observed" in wide.stdout
+    assert "● observed" in failed.stdout
+
+
 def test_the_chance_of_a_pass_is_told_beside_a_mean_of_which_it_is_not_known(folder: Path) -> None:
     head, judged = SUITE.split("    then:\n")
     judged = judged.replace("      expected", "      - expected").replace("      eval", "        eval")

@@ -128,7 +128,7 @@ def _needed(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        do = 'pip install "simeval[otel]"'
+        do = 'install it: pip install "simeval[otel]"'
         raise DefinitionError("trace_out", found=f"{error.name} is not installed", do=do) from error
 
 

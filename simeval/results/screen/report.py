@@ -13,7 +13,7 @@ from simeval.results.gates import gates_told
 from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
 from simeval.results.screen.page import Page, ShownFailure, ShownScenario
-from simeval.results.screen.requirement import COLOURS, requirement_lines
+from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
 from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_composite, show_malformed, show_spent
 from simeval.results.users import show_conduct
 
@@ -49,7 +49,7 @@ def run_text(
         _against_baseline(page, terminal),
         failure_lines(page, terminal),
         note_lines(page, terminal, told),
-        _foot(page, terminal),
+        _foot(page, terminal, detailed=detailed),
     ]
     return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
 
@@ -233,11 +233,14 @@ def note_lines(page: Page, terminal: Terminal, told: Sequence[str] = ()) -> list
     return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
 
 
-def _foot(page: Page, terminal: Terminal) -> list[str]:
-    """Say how to read the pictures, what is guaranteed, and what it cost."""
+def _foot(page: Page, terminal: Terminal, *, detailed: bool) -> list[str]:
+    """Say how to read the pictures, where there are any, what is guaranteed, and what it cost."""
     alphas = {verdict.significance_level for verdict in page.verdicts}
     sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
-    is_drawn = was_measured(page) and any(verdict.bar and verdict.confidence_interval for verdict in page.verdicts)
+    all_pictured = detailed or terminal.columns >= BESIDE
+    expected = [one for each in page.scenarios if all_pictured or each.outcome != "pass" for one in each.expectations]
+    pictured = [verdict for one in expected for verdict in one.verdicts if verdict.bar and verdict.confidence_interval]
+    is_drawn = was_measured(page) and bool(pictured)
     key = [f"━ where the true value lies {sure}   ● observed   ┃ required"] if is_drawn else []
     lines = [line for text in [*key, *cost_of(page)] for line in terminal.wrap(text, rest="  ")]
     return [terminal.paint(line, "dim") for line in lines]
