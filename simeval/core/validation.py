@@ -118,6 +118,7 @@ _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that pydantic finds, by its beginning
     "string_too_short": "give a text that is not empty",
     "string_pattern_mismatch": "give a text that is not empty",
+    "string_unicode": "write the character itself: \\ud800 to \\udfff are halves of one",
     "string": "give a text, in quotes",
     "int": "use a whole number, such as 30",
     "float": "use a number, such as 0.9",

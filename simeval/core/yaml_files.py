@@ -44,6 +44,7 @@ _SLIPS = (
 _FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one line
 _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
+_HALF = re.compile("[\ud800-\udfff]")
 _TEXT = "tag:yaml.org,2002:str"
 _LISTED = f"{ONE_OF} those listed above"
 
@@ -75,6 +76,12 @@ class _Loader(yaml.SafeLoader):
                     raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        found = super().construct_scalar(node)
+        if isinstance(found, str) and _HALF.search(found):  # JSON writes an emoji as two halves
+            return found.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return found
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         super().flatten_mapping(node)

@@ -39,6 +39,10 @@ class _Open(GenerateJsonSchema):
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         return {**super().typed_dict_schema(schema), "additionalProperties": False}
 
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        found = super().tagged_union_schema(schema)
+        return {"anyOf": found["oneOf"]}  # by an app's fields alone it may be of several kinds: its address tells
+
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
         found = super().function_before_schema(schema)
         is_list = schema["function"]["function"] is as_list

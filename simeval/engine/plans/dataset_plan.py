@@ -10,6 +10,7 @@ from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
+from simeval.results.text import counted_of
 from simeval.scorers.base import Callers, Scorer
 from simeval.suites.scenario import Expectation
 
@@ -93,8 +94,8 @@ class DatasetPlan(RunPlan):
         return [
             PlanWarning(
                 measure.label,
-                f"{evaluator.describe()} cannot be proven on {n} examples, even if every one meets it; at least "
-                f"{least} are needed (significance level {evaluator.alpha:g})",
+                f"{evaluator.describe()} cannot be proven on {counted_of(n, 'example')}, even if every one meets it; "
+                f"at least {least} are needed (significance level {evaluator.alpha:g})",
             )
             for measure in self.measures
             for evaluator in measure.evaluators

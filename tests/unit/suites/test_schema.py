@@ -1,11 +1,14 @@
 """The JSON schema of suite files: published as it is made, and open to every suite there is."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator, ValidationError
 
-from simeval.cli.init import SUITE
+from simeval.cli.init import SUITE, suite_of
 from simeval.suites.described import EVALUATORS
 from simeval.suites.schema import suite_schema
 
@@ -28,38 +31,27 @@ def test_it_names_every_field_and_every_evaluator() -> None:
     assert scenario["additionalProperties"] is False
 
 
-@pytest.mark.parametrize(
-    "text", [SUITE, *((ROOT / "scenarios" / f"{name}.yaml").read_text() for name in ("support", "alice"))]
-)
-def test_suites_that_are_read_fit_it(text: str) -> None:
-    import yaml
-
-    schema = suite_schema()
-
-    assert fits(yaml.safe_load(text), schema, schema["$defs"])
+def suites_of(page: str) -> list[str]:
+    """Return the whole suites that a page of the documentation shows."""
+    blocks = re.findall(r"```yaml[^\n]*\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
+    return [block for block in blocks if re.search(r"^scenarios:", block, re.MULTILINE)]
 
 
-def fits(value: object, form: dict[str, object], definitions: dict[str, dict[str, object]]) -> bool:
-    """Return whether a value has a form, by the few words that this schema uses."""
-    match form:
-        case {"$ref": str(name)}:
-            return fits(value, definitions[name.rsplit("/", 1)[-1]], definitions)
-        case {"anyOf": list(ways)}:
-            return any(fits(value, way, definitions) for way in ways)
-        case {"enum": list(known)}:
-            return value in known
-        case {"type": "object", "properties": dict(fields)}:
-            required = form.get("required", [])
-            assert isinstance(required, list)
-            return (
-                isinstance(value, dict)
-                and set(required) <= set(value)
-                and (form.get("additionalProperties", True) is not False or set(value) <= set(fields))
-                and all(fits(each, fields[key], definitions) for key, each in value.items() if key in fields)
-            )
-        case {"type": "array", "items": dict(inner)}:
-            return isinstance(value, list) and all(fits(each, inner, definitions) for each in value)
-        case {"type": str(kind)}:
-            kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
-            return isinstance(value, kinds.get(kind, object))  # type: ignore[arg-type]
-    return True
+PAGES = ("guides/apps.md", "guides/suites.md", "tutorials/http.md")
+READ = {
+    "init": SUITE,
+    "init of an address": suite_of("http://127.0.0.1:8080/chat"),
+    "init of a socket": suite_of("wss://127.0.0.1:8080/chat"),
+    **{path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scenarios").glob("*.yaml"))},
+    **{f"{page} {place}": text for page in PAGES for place, text in enumerate(suites_of(page))},
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_suites_that_are_read_fit_it(name: str) -> None:
+    Draft202012Validator(suite_schema()).validate(yaml.safe_load(READ[name]))
+
+
+def test_a_suite_with_a_field_that_there_is_not_does_not_fit() -> None:
+    with pytest.raises(ValidationError):
+        Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.replace("given:", "givn:")))
