@@ -45,7 +45,7 @@ _FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one 
 _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 _HALF = re.compile("[\ud800-\udfff]")
-_TEXT = "tag:yaml.org,2002:str"
+_TAGS = "tag:yaml.org,2002:"
 _LISTED = f"{ONE_OF} those listed above"
 
 
@@ -77,17 +77,22 @@ class _Loader(yaml.SafeLoader):
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
-    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
-        found = super().construct_scalar(node)
-        if isinstance(found, str) and _HALF.search(found):  # JSON writes an emoji as two halves
-            return found.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        return found
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        if _HALF.search(node.value):  # JSON writes an emoji as two halves
+            node.value = node.value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return node
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         super().flatten_mapping(node)
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                key.tag = _TEXT  # a name is as it is written: not True for one that is called "on"
+        node.value = [(_as_written(key), value) for key, value in node.value]
+
+
+def _as_written(key: yaml.Node) -> yaml.Node:
+    """Return a name as a text, whatever YAML takes it for: a field that is called "on" is not True."""
+    if not isinstance(key, yaml.ScalarNode) or not key.tag.startswith(_TAGS):
+        return key
+    return yaml.ScalarNode(f"{_TAGS}str", key.value, key.start_mark, key.end_mark, key.style)
 
 
 def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node | None, Any]:

@@ -127,13 +127,14 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
 
 
 def _which_type(found: Mapping[str, Any], registry: Registry) -> str:
-    """Say which type to add to a description: one that has all the fields that are written, where there are any."""
-    metric = next((each for each in found.values() if isinstance(each, str) and find_metric(each)), None)
-    if metric and registry is SCORERS:
-        return f"write a metric by its name alone: scorer: {metric}"
+    """Say which type to add to a description: one that has all the fields that are written, or is named in one."""
     kinds = {name: registry.find(name) for name in registry.names}
     owners = [name for name, kind in kinds.items() if kind and found.keys() <= signature(kind).parameters.keys()]
-    if len(names := owners or registry.names) > MOST_LISTED:
+    texts = [each for each in found.values() if isinstance(each, str)]
+    if not owners and registry is SCORERS and (metric := next(filter(find_metric, texts), None)):
+        return f"write a metric by its name alone: scorer: {metric}"
+    named = [each for each in texts if each in kinds]
+    if len(names := named or owners or registry.names) > MOST_LISTED:
         return f"add it: one of {len(names)} types; {LISTED}"
     return f"add it: {'' if len(names) == 1 else 'one of '}{', '.join(names)}"
 

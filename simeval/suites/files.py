@@ -307,11 +307,11 @@ def _clashes(files: Mapping[Path, _File]) -> Iterator[SuiteFileError]:
                 yield SuiteFileError(place.file, line=place.line, field=place.field, found=found, do=do)
         for title, line in here.titled.items():
             if (there := titled.setdefault(title, file)) != file:
-                found, do = (
-                    f"the scenario {title!r} is in {there}, too",
-                    "give each its own: results are told by titles",
-                )
-                yield SuiteFileError(str(file), line=line, field="title", found=found, do=do)
+                at, do = "title", "give each its own: results are told by titles"
+                if title in here.lines:
+                    at, do = "attack", "let one of the files attack so: results are told by titles"
+                found = f"the scenario {title!r} is in {there}, too"
+                yield SuiteFileError(str(file), line=line, field=at, found=found, do=do)
 
 
 def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:

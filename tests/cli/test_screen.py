@@ -217,9 +217,9 @@ def test_the_chance_of_a_pass_is_told_beside_a_mean_of_which_it_is_not_known(fol
     (folder / "suite.yaml").write_text(f"{head}    then:\n{mean}{judged}")
     beside = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--store", "none")
 
-    assert "; the chance of a pass cannot be told beforehand for a mean\n" in alone.stderr
-    assert "the one without a mean passes with a chance of " in beside.stderr
-    assert "; for a mean it cannot be told beforehand\n" in beside.stderr
+    assert "; the chance of a pass cannot be told beforehand\n" in alone.stderr
+    assert "the one whose chance is known passes with a chance of " in beside.stderr
+    assert "; of one more it cannot be told beforehand\n" in beside.stderr
 
 
 def test_a_reader_of_the_log_that_ends_decides_no_trial(folder: Path) -> None:

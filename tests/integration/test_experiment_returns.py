@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simeval import Score, scorer
+from simeval import scorer
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from tests.support.experiments import double, engine, length, sums
@@ -32,21 +32,6 @@ class TestScorers:
 
         assert [metric.name for metric in result.metrics] == ["mine.score"]
         assert result.metric("mine.score").missing == 3
-
-    @pytest.mark.parametrize("first_has_numbers", [True, False])
-    async def test_a_score_is_counted_on_every_answer_where_some_have_further_numbers(
-        self, first_has_numbers: bool
-    ) -> None:
-        @scorer
-        def held(n: int) -> Score:
-            is_counted = (n % 2 == 0) is first_has_numbers
-            return Score(value=n < 5, details={"place": n} if is_counted else {"note": "none"})
-
-        result = await engine().evaluate(sums(20), double, scorers=[held])
-
-        share = result.metric("held")
-        assert (share.kind, share.estimate.value, share.estimate.n) == ("share", 0.25, 20)
-        assert result.metric("held.place").estimate.n == 10
 
     async def test_texts_are_tallied_as_categories_the_most_frequent_first(self) -> None:
         @scorer

@@ -13,8 +13,6 @@ from simeval.results.signs import Signs
 from simeval.results.text import badness, speaks_against
 from simeval.scorers.returned import measured_of, parts_of
 
-_BESIDE = "\0beside"  # own values of scores whose details have numbers: they count once one without these is counted
-
 
 @dataclass(slots=True)
 class MeasuredColumn:
@@ -70,7 +68,7 @@ class MeasuredColumn:
 
         Where there never was a number, but texts, there are no values.
         """
-        paths = [path for path in self.first if path in self.flags or path not in self.texts]
+        paths = [path for path in self.values if path in self.flags or path not in self.texts]
         return [(path, self.values[path]) for path in sorted(paths, key=self.first.__getitem__)]
 
     def categories(self, repetitions: int, alpha: float) -> Mapping[str, Mapping[str, Estimate]]:
@@ -88,10 +86,7 @@ class MeasuredColumn:
             return
         if isinstance(result, Score):
             self.measured += 1
-            parts = list(parts_of(result))
-            if result.details and isfinite(result.value) and all(path for path, _ in parts):
-                self._put(index, "" if "" in self.first else _BESIDE, result.value)
-            for position, (path, part) in enumerate(parts):
+            for position, (path, part) in enumerate(parts_of(result)):
                 place = (index, position)
                 if isinstance(part, str):
                     self._tally(place, path, part)
@@ -105,11 +100,7 @@ class MeasuredColumn:
             self.scored[index] = Scored(example=example, columns=columns, measured=measured, failure=failure)
 
     def _put(self, index: int, path: str, number: float | bool) -> None:
-        if not path and _BESIDE in self.values:
-            self.values[path] = self.values.pop(_BESIDE)
-            if _BESIDE in self.flags:
-                self.flags[path] = self.flags.pop(_BESIDE)
-        elif path not in self.values:
+        if path not in self.values:
             self.values[path] = array("d", [nan]) * self.length
         if isfinite(number):
             self.values[path][index] = number

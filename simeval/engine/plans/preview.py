@@ -64,25 +64,20 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
     few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
     last = few if cannot else ""
     if not known:
-        return [f"the chance of a pass cannot be told beforehand for {_means(unknown)}{last}"]
+        return [f"the chance of a pass cannot be told beforehand{last}"]
     best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
     good = f"if the app is good (half-way from each bar to {best})"
     least, most = (show_chance(each) for each in (min(known), max(known)))
-    others = "without a mean" if unknown else ""
-    last = f"; for {_means(unknown)} it cannot be told beforehand{last}" if unknown else last
+    last = f"; of {'one' if unknown == 1 else unknown} more it cannot be told beforehand{last}" if unknown else last
     if len(known) == 1:
-        which = "it" if len(found) == 1 else f"the one {others or 'that can pass'}"
+        which = "it" if len(found) == 1 else f"the one {'whose chance is known' if unknown else 'that can pass'}"
         return [f"{good}, {which} passes with a chance of {least}{last}"]
     each = least if least == most else f"{least} to {most}"
     who, together = "each requirement passes", "all together"
-    if others or cannot:
-        able = "that can pass does so" if cannot else "passes"
-        who, together = " ".join(filter(None, [f"each of the {len(known)} requirements", others, able])), "all of them"
+    if unknown or cannot:
+        which = "whose chance is known passes" if unknown else "that can pass does so"
+        who, together = f"each of the {len(known)} requirements {which}", "all of them"
     return [f"{good}, {who} with a chance of {each}, and {together} with {show_chance(prod(known))}{last}"]
-
-
-def _means(count: int) -> str:
-    return "a mean" if count == 1 else f"{count} means"
 
 
 def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:

@@ -40,7 +40,10 @@ def _of_tool(call: Mapping[str, Any]) -> list[dict[str, Any]]:
     asked = {"type": "tool_call", **known, "name": called.name or "tool"}
     if called.arguments:
         asked["arguments"] = called.arguments[0]
-    return [asked, *({"type": "tool_call_response", **known, "response": each} for each in called.results[:1])]
+    return [
+        asked,
+        *({"type": "tool_call_response", **known, "response": each} for each in [*called.results, *called.errors][:1]),
+    ]
 
 
 def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

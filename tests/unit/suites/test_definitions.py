@@ -242,6 +242,8 @@ def test_what_no_file_can_hold_is_named_by_module_and_object(own: str, file: Pat
         ("{texts: [a]}", "scorer.type", "the field is missing; add it: contains"),
         ("{nope: [a]}", "scorer.type", "types; docs/guides/scorers.md lists"),
         ("{metric: turn_count}", "scorer.type", "write a metric by its name alone: scorer: turn_count"),
+        ("{texts: turn_count}", "scorer.type", "the field is missing; add it: contains"),
+        ("{kind: contains}", "scorer.type", "the field is missing; add it: contains"),
         ("{type: contians}", "scorer.type", "found the type 'contians'; did you mean 'contains'?"),
         ("{type: 5}", "scorer.type", "found the type 5; use one of "),
         ("[5]", "scorer", "found [5]; use one of "),

@@ -47,6 +47,10 @@ READ = {
 }
 
 
+def test_pages_show_whole_suites() -> None:
+    assert all(map(suites_of, PAGES))
+
+
 @pytest.mark.parametrize("name", READ)
 def test_suites_that_are_read_fit_it(name: str) -> None:
     Draft202012Validator(suite_schema()).validate(yaml.safe_load(READ[name]))

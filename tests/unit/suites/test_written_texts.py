@@ -36,3 +36,12 @@ def test_half_a_character_is_told_as_that(file: Path) -> None:
 
     with pytest.raises(SuiteFileError, match="write the character itself"):
         load_file(file)
+
+
+def test_a_name_that_refers_to_a_number_is_a_text_and_the_number_stays_one(file: Path) -> None:
+    file.write_text(suite(scenario="    sample_size: &n 5\n    *n : 4\n"))
+
+    with pytest.raises(SuiteFileError, match="there is no field '5'") as raised:
+        load_file(file)
+
+    assert not raised.value.others
