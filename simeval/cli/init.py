@@ -30,7 +30,7 @@ scenarios:
         evaluator: {type: success_rate, min_proportion: 0.9}
       # A metric: seconds the app took for its slowest answer of a conversation.
       - scorer: response_latency
-        evaluator: {type: proportion, threshold: 1.0, at_least: false, min_proportion: 0.9}
+        evaluator: {type: proportion, threshold: 5.0, at_least: false, min_proportion: 0.9}
 
   - title: The assistant finds an order
     given: A customer whose order number is A123
