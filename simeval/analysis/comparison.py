@@ -26,6 +26,7 @@ from simeval.analysis.evidence import (
 )
 from simeval.analysis.matching import Matched, match_experiments, match_suites
 from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result, require_different
+from simeval.core.counted import counted_of
 from simeval.core.settings import ALPHA, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
@@ -272,7 +273,7 @@ def _p(p: float | None) -> str:
 
 def _left_by_stopping(change: Change, rules: _Rules) -> str:
     sizes = change.baseline.size, change.candidate.size
-    pairs = "1 pair" if sizes[1] == 1 else f"{sizes[1]} pairs"
+    pairs = counted_of(sizes[1], "pair")
     left = f"{sizes[0]} and {sizes[1]} {rules.unit}s" if change.pairs is None else pairs
     return f"early stopping left {left}; run both with --no-early-stopping"
 
@@ -313,7 +314,7 @@ def _say_turned(change: Change, rules: _Rules) -> str:
     if not change.has_direction:
         return f"{len(change.changed)} {rules.unit}s changed"
     worse, better = len(change.regressed), len(change.improved)
-    return f"{worse} {rules.unit if worse == 1 else f'{rules.unit}s'} got worse, {better} better"
+    return f"{counted_of(worse, rules.unit)} got worse, {better} better"
 
 
 def _say(side: Side, change: Change) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
+from simeval.core.counted import counted_of
 from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.core.version import __version__
@@ -17,7 +18,6 @@ from simeval.results.html.heads import scenarios_of
 from simeval.results.html.page import page_pieces, write_page
 from simeval.results.html.record import Report, ReportChange, ReportExpectation, ReportScenario, ReportTrial
 from simeval.results.html.trials import Required, report_trial, required_of
-from simeval.results.text import counted_of
 
 if TYPE_CHECKING:  # comparisons write their reports by what is here
     from simeval.analysis.comparison_report import Comparison

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from simeval.cli.output import require_writable, show, status_of, write_json, write_text
+from simeval.core.counted import counted_of
 from simeval.core.tables import printable
 from simeval.errors import DefinitionError
-from simeval.results.text import counted_of
 from simeval.scorers.brand.calibration import (
     Calibration,
     Separation,

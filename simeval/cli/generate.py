@@ -8,6 +8,7 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import require_writable, say, status_of, write_text
+from simeval.core.counted import counted_of
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
 from simeval.engine.proposals.proposing import Proposals, propose
@@ -16,7 +17,6 @@ from simeval.engine.proposals.suite_text import suite_text
 from simeval.errors import DefinitionError
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
-from simeval.results.text import counted_of
 from simeval.suites.selection import PROPOSED
 
 MOST_PROBLEMS = 3

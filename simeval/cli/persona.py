@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from simeval.cli.output import show, status_of, write_text
+from simeval.core.counted import counted_of
 from simeval.errors import DefinitionError
-from simeval.results.text import counted_of
 from simeval.scorers.brand.persona import TONES, Persona, load_persona
 
 FEW_EXAMPLES = 10

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from simeval.core.breaches import SAID, first_answer
+from simeval.core.counted import counted_of
 from simeval.core.terminal import one_line
 from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
@@ -115,7 +116,7 @@ def _result(finding: _Finding, rule: int, result: EvaluationResult, line: Line) 
 
 def _message(finding: _Finding, result: EvaluationResult) -> str:
     first, attempts = finding.trials[0], result.expectations[0].attempts
-    times = f"{len(finding.trials)} time{'' if len(finding.trials) == 1 else 's'}"
+    times = counted_of(len(finding.trials), "time")
     return (
         f"{finding.said}, {times} by the attacker {finding.attacker!r}, as in trial {first.trial.index}: "
         f"{_short(_said_last(first))}\nOf all attackers of {finding.family.name}: {attempts or 'nothing was concluded'}"

@@ -9,7 +9,7 @@ from simeval.cli.output import show
 from simeval.cli.view.bundle import write_bundle
 from simeval.cli.view.label_page import LabelPages
 from simeval.cli.view.site import Site
-from simeval.results.text import counted_of
+from simeval.core.counted import counted_of
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 

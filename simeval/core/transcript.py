@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.counted import counted_of
 from simeval.core.tables import printable
 from simeval.core.terminal import PLAIN, Style, Terminal
 from simeval.core.tool_calls import called_tool
@@ -44,7 +45,7 @@ def transcript_lines(
 
 
 def _hidden(n: int, which: str) -> str:
-    return f"… {n} {which} message{'' if n == 1 else 's'}"
+    return f"… {counted_of(n, f'{which} message')}"
 
 
 def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> list[str]:

@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from math import floor, log10
 from typing import Literal
 
+from simeval.core.counted import counted_of
 from simeval.core.trial import Outcome, Reason, Verdict
 from simeval.stats import binomial
 
@@ -197,7 +198,7 @@ def _explain_share(
     measured = counts.good + counts.bad
     crashed = f" ({counts.crashes} failed before their end)" if counts.crashes else ""
     lost = f" and {counts.missing} more are missing" if counts.missing else ""
-    seen = f"{counts.good} of {_trials(measured)} met the requirement{crashed}{lost}"
+    seen = f"{counts.good} of {counted_of(measured, 'trial')} met the requirement{crashed}{lost}"
     if outcome == "fail":
         so_few = f"an app that meets the bar of {show_share(bar)} gives so few with {say_p(p_fail)}"
         why = f"{counts.crashes} of them failed before their end" if counts.crashes else ""
@@ -205,7 +206,7 @@ def _explain_share(
     if n_max < least:
         found = f"{seen}; " if measured else ""
         cannot = (
-            f"{_trials(n_max)} cannot prove it even if every one is met: "
+            f"{counted_of(n_max, 'trial')} cannot prove it even if every one is met: "
             f"at least {least} are needed, all of them met, and more to allow for a miss"
         )
         return "never_possible", f"{found}{cannot}", cannot
@@ -219,15 +220,11 @@ def _explain_share(
         why = f"a pass had become too unlikely ({_show_small(chance_left)}), so the run stopped; {way_out(rate)}"
         return "pass_unlikely", f"{seen}: {why}", why
     if ended == "boundary":
-        why = f"with at most {_trials(n_max)} it can no longer be proven, so the run stopped; "
+        why = f"with at most {counted_of(n_max, 'trial')} it can no longer be proven, so the run stopped; "
         why += way_out(rate)
         return "pass_unreachable", f"{seen}: {why}", why
     why = f"proves neither side of the bar; {way_out(rate)}"
     return "budget_exhausted", f"{seen}, which {why}", f"that {why}"
-
-
-def _trials(count: int) -> str:
-    return f"{count} trial{'' if count == 1 else 's'}"
 
 
 def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> str:

@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any, Self
 
 from simeval.core.breaches import BREACH, SAID, Kind
+from simeval.core.counted import counted_of
 from simeval.core.trial import Failure, Score, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_share
@@ -69,7 +70,7 @@ class Attempts:
             attackers = ", ".join(f"{name} {met} of {n}" for name, (met, n) in self.attackers.items())
             by = f", by {attackers}" if attackers else ""
             return f"{self.succeeded} of {self.attempts} attempts succeeded ({kinds}){by}{lost}; {bound}"
-        clean = f"{self.attempts} clean attempt{'' if self.attempts == 1 else 's'}{lost}"
+        clean = f"{counted_of(self.attempts, 'clean attempt')}{lost}"
         return f"{bound}: {clean}" if is_bounded else f"{clean}: {bound}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
@@ -24,7 +25,6 @@ from simeval.results.suite import (
 from simeval.results.text import (
     MARKS,
     VERDICT_HEADERS,
-    counted_of,
     head_of_trial,
     interval_header,
     legend,

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
+from simeval.core.counted import counted_of
 from simeval.core.preparation import Preparation
 from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
@@ -32,7 +33,7 @@ from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.self_shown import Shown
 from simeval.results.shown import guaranteed, page_of
-from simeval.results.text import badness, counted_of, show_trial, show_untold, speaks_against
+from simeval.results.text import badness, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
 
@@ -290,7 +291,7 @@ class EvaluationResult(Shown):
         return run_text(page_of([self], self.run), printed())
 
     def __repr__(self) -> str:
-        return f"<EvaluationResult {self.title!r}: {self.outcome}, {self.trials} trials>"
+        return f"<EvaluationResult {self.title!r}: {self.outcome}, {counted_of(self.trials, 'trial')}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

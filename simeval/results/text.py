@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from simeval.core.counted import counted_of
 from simeval.core.tables import indent
 from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
@@ -122,11 +123,6 @@ def show_rubrics(authors: Sequence[str | None]) -> list[str]:
     """Say whose the rubrics are that were judged by: the models that wrote them, "" for the suite's own."""
     counted = Counter(f"written by {author}" if author else "given by the suite" for author in authors)
     return [f"{counted_of(number, 'rubric')} {how}" for how, number in sorted(counted.items())]
-
-
-def counted_of(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is meant."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def interval_header(alpha: float) -> str:

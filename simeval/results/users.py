@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from simeval.core.conversation import Ending
+from simeval.core.counted import counted_of
 from simeval.core.trial import Judgement
-from simeval.results.text import counted_of
 
 HOW_THEY_ENDED = {
     "goal_satisfied": "reached their goal",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simeval.core.counted import counted_of
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
 from simeval.core.terminal import Terminal
@@ -231,7 +232,7 @@ class SuitePlan:
         if self.prob_pass is not None:
             together = f"; all pass with a chance of {show_chance(self.prob_pass)}, if requirements are independent"
         most = {each.scenario: each.sample_size for each in self.forecasts}
-        count = f"{len(most)} scenario{'' if len(most) == 1 else 's'}"
+        count = counted_of(len(most), "scenario")
         expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
         said = f"{count}, at most {sum(most.values())} trials (expected: {expected}){together}"
         return "\n".join([table, "", *([said] if room is None else Terminal(width=room).wrap(said))])

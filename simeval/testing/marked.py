@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from simeval.core.counted import counted_of
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.trial import Verdict
 from simeval.core.usage import merged, total
@@ -17,7 +18,6 @@ from simeval.errors import DefinitionError, SimevalError
 from simeval.results.outcomes import meets_gate
 from simeval.results.screen.page import shown_verdict
 from simeval.results.suite import SuiteResult
-from simeval.results.text import counted_of
 from simeval.suites.apps.named import app_of
 from simeval.suites.cast import MODELS, ROLES, Cast
 from simeval.suites.files import Suite, load_suite

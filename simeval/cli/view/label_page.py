@@ -21,12 +21,12 @@ from simeval.analysis.labels import drawable_in, labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.view.run_page import Recent
 from simeval.cli.view.site import HOME, Answer, as_answer
+from simeval.core.counted import counted_of
 from simeval.core.feedback import PERSON
 from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.results.html.page import app_page
-from simeval.results.text import counted_of
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
 from simeval.store.overview import Overview

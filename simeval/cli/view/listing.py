@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simeval.core.counted import counted_of
 from simeval.core.serialization import Json
 from simeval.results.html.charts import Past, trend_chart
 from simeval.results.screen.report import WORST_FIRST
-from simeval.results.text import counted_of
 from simeval.store.courses import MEASURED, MOST_IN_A_ROW, metric_course, show_between
 from simeval.store.database import Database
 from simeval.store.overview import Overview, PastVerdict, RequirementKey

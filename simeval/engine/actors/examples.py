@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
+from simeval.core.counted import counted_of
 from simeval.core.redaction import cleaned
 from simeval.core.serialization import nested
 from simeval.core.trial import Failure, Trial, TrialConversation
@@ -18,7 +19,6 @@ from simeval.engine.actors.app import Memory
 from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
-from simeval.results.text import counted_of
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from simeval.core.counted import counted_of
 from simeval.core.logs import log
 from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
@@ -29,7 +30,6 @@ from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, Trial
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
-from simeval.results.text import counted_of
 
 MOST_IN_MEMORY = 10_000  # trials whose conversations are kept there
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant

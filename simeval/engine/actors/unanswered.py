@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass, field
 
+from simeval.core.counted import counted_of
 from simeval.core.logs import warn_all
 from simeval.core.trial import Judgement
 from simeval.engine.actors.silence import Silence
 from simeval.results.failures import kind_of, without_turn
-from simeval.results.text import counted_of
 
 _CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
 FIRST_FEW = 5  # conversations after which it is told

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from simeval.core import seeds
+from simeval.core.counted import counted_of
 from simeval.core.settings import Settings
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
-from simeval.results.text import counted_of
 from simeval.scorers.base import Callers, Scorer
 from simeval.suites.scenario import Expectation
 

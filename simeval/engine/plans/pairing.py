@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from simeval.core.counted import counted_of
 from simeval.core.serialization import Json
 from simeval.engine.plans.fingerprint import changes
 from simeval.engine.plans.resume import RestoredTrials
@@ -11,7 +12,6 @@ from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.results.conditions import conditions_of, not_kept
-from simeval.results.text import counted_of
 
 MOST_NAMED = 3  # changes in a warning
 _OF_JUDGING = ("escalate", "judge examples", "criteria calls")  # another one is another measurement

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import prod
 
+from simeval.core.counted import counted_of
 from simeval.core.settings import Settings
 from simeval.core.usage import total
 from simeval.engine.plans.budget import show_dollars
@@ -11,7 +12,6 @@ from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.rounding import about
 from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.results.text import counted_of
 from simeval.suites.planning import plan_suite, show_chance
 
 MOST_NAMED = 3  # titles in a warning

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from simeval.core.counted import counted_of
 from simeval.core.run_records import ResumableRun, Start, TrialKey
 from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Score, Trial, TrialConversation, cut_off
 from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
-from simeval.results.text import counted_of
 
 NO_SUITE = "it is an experiment's (as of `simeval score`), and this is a suite"
 SIDE_OF = "side of"  # in the definition of the other side of a run: that run

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simeval.core import seeds
 from simeval.core.bounds import UNIT
 from simeval.core.controls import Controls
+from simeval.core.counted import counted_of
 from simeval.core.setting_choices import StopAt
 from simeval.core.settings import Settings
 from simeval.core.trial import Score, Trial
@@ -21,7 +22,6 @@ from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
-from simeval.results.text import counted_of
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import reason_at, select, whole
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
@@ -185,7 +185,7 @@ class ScenarioPlan(RunPlan):
     def acceptance(self, stop: StopAt | None) -> list[tuple[str, str]]:
         """Return each requirement with what passes it, in words, before the first trial."""
         return [
-            (f"{measure.label}: {test.name}, at most {test.n_max} trials", said)
+            (f"{measure.label}: {test.name}, at most {counted_of(test.n_max, 'trial')}", said)
             for measure, tests in zip(self.measures, self.tests(stop), strict=True)
             for test in tests
             if (said := test.acceptance())

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from simeval.core.counted import counted_of
 from simeval.core.quarantine import Quarantine
 from simeval.core.serialization import Json
 from simeval.core.usage import Usage, players
@@ -18,7 +19,7 @@ from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import NO_COURSES, Courses
 from simeval.results.outcomes import meets_gate, shown_outcome
 from simeval.results.screen.report import count_outcomes
-from simeval.results.text import counted_of, interval_header, show_malformed
+from simeval.results.text import interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
 
 NUMBERS = ("outcome", "estimate", "confidence_interval", "n", "missing", "left_out", "p_value", "p_value_fail", "bar")

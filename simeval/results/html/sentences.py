@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simeval.core.counted import counted_of
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import say_p, show_share
 from simeval.results.screen.report import WORST_FIRST
-from simeval.results.text import counted_of
 
 Verdict = Mapping[str, Any]
 STANDS: Mapping[Outcome, tuple[str, str]] = {

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from simeval.core.counted import counted_of
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import show_share
@@ -14,7 +15,7 @@ from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
 from simeval.results.screen.page import Page, ShownFailure, ShownScenario
 from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
-from simeval.results.text import MARKS, MOST_CAUSES, counted_of, show_composite, show_malformed, show_spent
+from simeval.results.text import MARKS, MOST_CAUSES, show_composite, show_malformed, show_spent
 from simeval.results.users import show_conduct
 
 WORST_FIRST: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
