@@ -16,7 +16,7 @@ from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import message_lines
-from simeval.core.trial import OF_THE_APP
+from simeval.core.trial import CANNOT_TELL, NO_REPLY, OF_THE_APP
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
@@ -32,6 +32,8 @@ PLAIN_RUN: dict[str, Any] = {
     "cache": False,
     "on_failed_control": "off",
 }
+
+TOLD = (CANNOT_TELL, NO_REPLY)  # causes of what is missing though nothing went wrong
 
 
 def try_suite(
@@ -57,7 +59,7 @@ def try_suite(
             result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
         if result.run.stopped.startswith(INTERRUPT):
             return say(result.run.stopped, INTERRUPTED)
-        return 0 if _is_held(result) else NOT_COMPLETED
+        return 0 if _is_judged(result) else NOT_COMPLETED
 
     return status_of(work)
 
@@ -78,12 +80,13 @@ async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler,
     return result
 
 
-def _is_held(result: SuiteResult) -> bool:
-    """Return whether there is a conversation, which nothing but the app broke off."""
-    held = [each for scenario in result for each in scenario.judgements]
+def _is_judged(result: SuiteResult) -> bool:
+    """Return whether there is a conversation, and what is known of it is the app's doing: no model or scorer failed."""
     return any(
-        each.failure is None or (each.failure.stage in OF_THE_APP and bool(each.conversation.responses))
-        for each in held
+        bool(each.conversation.responses)
+        and all(failure.stage in OF_THE_APP or failure.cause in TOLD for failure in each.failures)
+        for scenario in result
+        for each in scenario.judgements
     )
 
 

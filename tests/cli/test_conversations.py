@@ -191,6 +191,21 @@ def test_a_conversation_that_could_not_be_held_ends_with_3(folder: Path) -> None
     assert "RuntimeError: no (down.py:2 in handle)" in " ".join(done.stdout.split())
 
 
+def test_a_conversation_that_could_not_be_judged_ends_with_3(folder: Path) -> None:
+    raises = "@scorer\ndef songs(output: str) -> bool:\n    raise OSError('no notes')\n"
+    (folder / "shop.py").write_text(f"{APP}\nfrom simeval import scorer\n\n{raises}")
+    judged, sung = SUITE.rsplit("    then:", 1)
+    sung = sung.replace("expected_behavior: Bot sings lalala", "scorer: shop:songs").replace(
+        "success_rate", "proportion"
+    )
+    (folder / "suite.yaml").write_text(f"{judged}    then:{sung}")
+
+    done = simeval(folder, "try", "suite.yaml", "--app", "shop:handle", "--only", "music")
+
+    assert done.returncode == 3, done.stderr
+    assert "no notes" in done.stdout
+
+
 def test_one_ctrl_c_ends_a_conversation_at_once(folder: Path) -> None:
     hangs = f'import asyncio, sys\n\nasync def handle(message):\n    print("{ASKED}", file=sys.stderr, flush=True)\n'
     (folder / "hangs.py").write_text(f"{hangs}    await asyncio.Event().wait()\n")

@@ -1,9 +1,6 @@
 """Objects by MODULE:OBJECT."""
 
-import gc
 import sys
-from collections.abc import Mapping
-from itertools import count
 from pathlib import Path
 from types import ModuleType
 
@@ -67,23 +64,23 @@ def test_what_kept_it_from_being_imported_is_said_with_its_line(
     assert raised.value.found == f"importing it failed ({said})"
 
 
-def test_a_name_is_found_though_modules_are_imported_meanwhile() -> None:
-    """As the warning of a coroutine that nobody awaited does, when the collector comes for it."""
-    names = (f"came_in_between_{number}" for number in count())
+class _Importing(ModuleType):
+    """A module that imports another whenever its file is asked for, as one that is loaded lazily may."""
 
-    def import_one(phase: str, info: Mapping[str, int]) -> None:
-        name = next(names)
-        sys.modules[name] = ModuleType(name)
+    @property
+    def __file__(self) -> str:  # type: ignore[override]
+        sys.modules[f"came_in_between_{len(sys.modules)}"] = ModuleType("came_in_between")
+        return ""
 
-    before = gc.get_threshold()
-    gc.callbacks.append(import_one)
+
+def test_a_name_is_found_though_modules_are_imported_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "imports_others", _Importing("imports_others"))
     try:
-        gc.set_threshold(100, 1_000, 1_000)
         found = name_there(THING, __name__)
     finally:
-        gc.set_threshold(*before)
-        gc.callbacks.remove(import_one)
-        for name in [name for name in sys.modules.copy() if name.startswith("came_in_between_")]:
+        came = [name for name in sys.modules.copy() if name.startswith("came_in_between_")]
+        for name in came:
             del sys.modules[name]
 
+    assert came
     assert found == f"{__name__}:THING"
