@@ -10,13 +10,13 @@ from simeval.cli.options import overrides
 from simeval.cli.output import require_writable, say, status_of, write_text
 from simeval.core.counted import counted_of
 from simeval.core.logs import configure_logging
-from simeval.core.settings import DEFAULTS
 from simeval.engine.proposals.proposing import Proposals, propose
 from simeval.engine.proposals.sources import read_parts
 from simeval.engine.proposals.suite_text import suite_text
 from simeval.errors import DefinitionError
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
+from simeval.suites.project import read_project
 from simeval.suites.selection import PROPOSED
 
 MOST_PROBLEMS = 3
@@ -33,7 +33,7 @@ def generate(
             raise DefinitionError(out, found="this file is there already", do="name another file with --out")
         require_writable(out)
         parts = read_parts(sources, description)
-        settings = DEFAULTS.overridden(overrides(context))
+        settings = read_project(Path()).settings.overridden(overrides(context))
         made = anyio.run(lambda: propose(parts, count=count, model=model, settings=settings))
         write_text(out or "-", suite_text(made))
         return say(_told(made, count, out), 0)

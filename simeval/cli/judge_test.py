@@ -9,8 +9,8 @@ import click
 from simeval.cli.options import overrides
 from simeval.cli.output import require_writable, show, status_of, write_json
 from simeval.core.logs import configure_logging
-from simeval.core.settings import DEFAULTS
 from simeval.engine.judge_test.battery import judge_test
+from simeval.suites.project import read_project
 
 
 def test_judge(context: click.Context, *, judge_model: str, allowed: float, json_path: str | None) -> int:
@@ -19,7 +19,7 @@ def test_judge(context: click.Context, *, judge_model: str, allowed: float, json
 
     def tested() -> int:
         require_writable(json_path)
-        settings = DEFAULTS.overridden(overrides(context))
+        settings = read_project(Path()).settings.overridden(overrides(context))
         folder = settings.canary_folder
         asked = partial(
             judge_test, judge_model, settings, allowed=allowed, canary=None if folder is None else Path(folder)

@@ -19,10 +19,10 @@ OPEN = (
     "pass_unreachable",
     "pass_unlikely",
     "never_possible",
+    "scenario_settled",
 )  # reasons that more trials may do away with
 ATTACK = "attack"  # the command
 MOST_CHOSEN = 3  # scenarios that a command names
-SHARES = (0.0, 1.0)
 
 
 def next_steps(
@@ -138,8 +138,7 @@ def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
 
 def _trials(verdict: ShownVerdict) -> int | None:
     """Return how many trials prove a requirement; 0 where none do, None where that is not known."""
-    bar, rate = verdict.bar, verdict.estimate
-    if bar is None or rate is None or (bar.low, bar.high) != SHARES:
+    if verdict.met is None:
         return None
-    share, good = (bar.value, rate) if bar.is_lower_bound else (1 - bar.value, 1 - rate)
-    return trials_to_prove(share, good, alpha=verdict.significance_level) or 0
+    observed, required = verdict.met
+    return trials_to_prove(required, observed, alpha=verdict.significance_level) or 0

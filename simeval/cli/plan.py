@@ -3,18 +3,22 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
+from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides, written_flags
 from simeval.cli.output import status_of
 from simeval.core.logs import configure_logging
-from simeval.core.settings import DEFAULTS, POWER, Settings
+from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import room_of
 from simeval.core.validation import require_share
 from simeval.errors import DefinitionError
-from simeval.suites.files import Suite, load_suite
+from simeval.suites.cast import Cast
+from simeval.suites.files import Suite
 from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite, require_rate
+from simeval.suites.project import read_project
 
 NOT_PROVABLE = 1
 ONLY_OF_A_BAR = ("bar", "power", "requirements")
@@ -49,7 +53,7 @@ def show_plan(
         if suite is not None:
             of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
             _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
-            loaded = load_suite(suite).sized(samples)
+            loaded, _ = read_suite(suite, Cast(), samples=samples, roles=())
             settings = loaded.settings.overridden(overrides(context))
             loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)
             found: SuitePlan | SampleSizePlan = plan_suite(loaded, settings, true_rate=rate)
@@ -63,7 +67,7 @@ def show_plan(
             )
         else:
             _refuse(written, ONLY_OF_A_SUITE, "it applies to a suite only")
-            given = DEFAULTS.overridden(overrides(context))
+            given = read_project(Path()).settings.overridden(overrides(context))
             found = plan(
                 bar,
                 rate,

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import click
 
+from simeval.cli.entrants import placed, read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import reader, require_writable, show, status_of, write_json
 from simeval.core.logs import configure_logging
@@ -14,7 +15,7 @@ from simeval.core.tables import indent, line_of, printable
 from simeval.core.terminal import room_of
 from simeval.engine.engine import Engine
 from simeval.engine.rubrics import NOT_WRITTEN, ExpectationRubric
-from simeval.suites.files import load_suite
+from simeval.suites.cast import Cast
 
 
 def show_rubrics(
@@ -24,11 +25,13 @@ def show_rubrics(
     configure_logging("WARNING")
 
     def listed() -> int:
-        loaded = load_suite(suite)
+        given = Cast(judge_model=(judge_model,) if judge_model else ())
+        loaded, cast = read_suite(suite, given, overrides=overrides(context), roles=("judge_model",))
         require_writable(json_path, read=(suite,))
         settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
-        engine = Engine(judge_model, settings=settings)
-        found = anyio.run(lambda: engine.rubrics(loaded, write=write))
+        with placed(cast, settings, "judge_model"):
+            engine = Engine(list(cast.judge_model) or None, settings=settings)
+            found = anyio.run(lambda: engine.rubrics(loaded, write=write))
         room = line_of(room_of(reader(json_path)))
         show(
             "\n\n".join(_shown(each, room) for each in found) or "no expectation of this suite is rated by a judge",

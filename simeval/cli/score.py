@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import click
 
-from simeval.cli.options import overrides, store_of_project, stored_at
+from simeval.cli.options import overrides
 from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
@@ -23,7 +23,6 @@ from simeval.cli.output import (
 from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging
-from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
@@ -42,6 +41,7 @@ from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of
 from simeval.suites.files import load_expectations
 from simeval.suites.objects import load_object
+from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 
 
@@ -80,14 +80,12 @@ def score_file(
             *(_expectation(each, made, _median, "--median") for each in medians),
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
-        given = overrides(context)
-        if "store" not in given:
-            given["store"] = stored_at(store_of_project())
-        settings = DEFAULTS.overridden(given)
+        project = read_project(Path())
+        settings = project.settings.overridden(overrides(context))
         for path in (json_path, html_path):
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
             require_writable(path, read=files)
-        engine = Engine(judge_model, settings=settings)
+        engine = Engine(judge_model or list(project.cast.judge_model) or None, settings=settings)
         dataset = _dataset(
             file, engine.settings.store, format, recorded, outputs, feedback, is_asked_anew=app is not None
         )

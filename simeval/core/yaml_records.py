@@ -180,11 +180,12 @@ class Forms:
         given: Mapping[str, Form] = {},
         config: ConfigDict = NO_CONFIG,
         usable: Mapping[str, Any] = {},
+        elsewhere: Mapping[str, str] = NOWHERE,
     ) -> Form:
         """Return the form of a mapping of the arguments of a class, which becomes an object of it.
 
         `given` are the forms of arguments for which it is not the one of their types; `usable` are values that stand
-        for those that are wrong or missing, where the class is asked what else is.
+        for those that are wrong or missing, where the class is asked what else is; `elsewhere` is as of `mapping`.
         """
         arguments = [each for each in inspect.signature(kind).parameters.values() if each.kind not in _VARIADIC]
         hints = _hints(kind)
@@ -195,6 +196,7 @@ class Forms:
             {name: form for name, form in forms.items() if form is not None},
             required=[each.name for each in arguments if each.default is each.empty],
             config=config,
+            elsewhere=elsewhere,
         )
         usable = {name: value for name, value in usable.items() if name in forms}
         required = [each.name for each in arguments if each.default is each.empty]

@@ -58,6 +58,10 @@ def _form_of(setting: "DataclassField[Any]") -> Form:
     return Annotated[FORMS.of(setting.type), AfterValidator(checked)]
 
 
+def _place_of(setting: "DataclassField[Any]", of_a_suite: str) -> str:
+    return of_a_suite if about_of(setting).is_of_a_suite else _to_the_run(setting)
+
+
 def _to_the_run(setting: "DataclassField[Any]") -> str:
     """Say where a setting belongs that no suite has."""
     flag = about_of(setting).flag
@@ -185,8 +189,16 @@ _OF_SCENARIO: Mapping[str, Form] = {
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,
 }
+_NOT_OF_SCENARIO = {  # what one may write in a scenario, and what to do about it
+    name: do
+    for name, do in (
+        *((each.name, _place_of(each, "put it under `settings`, at the top of the file")) for each in fields(Settings)),
+        *((each.name, "put it under `then`") for each in fields(Expectation)),
+    )
+    if name not in {each.name for each in fields(ScenarioTest)}
+}
 _SCENARIO: Form = Annotated[
-    FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS),
+    FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS, elsewhere=_NOT_OF_SCENARIO),
     WrapValidator(partial(with_hidden, hidden=of_scenario)),
 ]
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
@@ -245,21 +257,22 @@ _OF_FILE: Mapping[str, Form] = {
     **_CAST,
     **DEFAULTS_OF_SCENARIOS,
 }
-_UNDER_SETTINGS = {
-    each.name: "put it under `settings`" if about_of(each).is_of_a_suite else _to_the_run(each)
-    for each in fields(Settings)
-}
+_UNDER_SETTINGS = {each.name: _place_of(each, "put it under `settings`") for each in fields(Settings)}
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("suite", _OF_FILE, required=["scenarios"], elsewhere=_UNDER_SETTINGS)
 )
 FILE_OF_ATTACKS: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("suite", _OF_FILE, required=["attack"], elsewhere=_UNDER_SETTINGS)
 )
+_NOT_OF_PROJECT = {
+    **_MEANT_SETTINGS,
+    **{name: "put it in the file of a suite" for name in DEFAULTS_OF_SCENARIOS if name not in _SETTINGS},
+}
 PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping(
         "tool.simeval",
         {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}},
-        elsewhere=_MEANT_SETTINGS,
+        elsewhere=_NOT_OF_PROJECT,
     )
 )
 SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(

@@ -69,6 +69,10 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS, lenient: bool = Fal
 
 def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
     """Return the mistake of a line that is no TOML; None where no line is known."""
+    if at_end := re.fullmatch(r"(.*) \(at end of document\)", str(error), re.DOTALL):
+        found = f"this is not TOML ({at_end[1][:1].lower()}{at_end[1][1:]})"
+        do = "see whether a bracket or a quote is left open"
+        return SuiteFileError(FILE, line=len(text.splitlines()), field="", found=found, do=do)
     place = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
     if not place:
         return None

@@ -182,11 +182,14 @@ def test_a_suite_that_cannot_pass_is_told_before_it_runs(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "samples", "wanted"),
-    [("mean, at_least: 1, bounds: [0, 100000]", 10, 20), ("quantile, quantile: 0.9, at_most: 900", 5, 29)],
+    ("evaluator", "samples", "wanted", "many"),
+    [
+        ("mean, at_least: 1, bounds: [0, 100000]", 10, 20, "more"),
+        ("quantile, quantile: 0.9, at_most: 900", 5, 29, "enough"),
+    ],
 )
-def test_what_is_open_and_no_share_is_to_be_taken_twice_as_often_or_as_often_as_it_takes(
-    folder: Path, evaluator: str, samples: int, wanted: int
+def test_what_is_open_is_to_be_taken_as_often_as_it_takes_and_a_mean_twice_as_often(
+    folder: Path, evaluator: str, samples: int, wanted: int, many: str
 ) -> None:
     rule = f"{{scorer: response_length, evaluator: {{type: {evaluator}}}}}"
     (folder / "suite.yaml").write_text(SUITE.split("    then:\n")[0] + f"    then:\n      - {rule}\n")
@@ -194,8 +197,28 @@ def test_what_is_open_and_no_share_is_to_be_taken_twice_as_often_or_as_often_as_
     done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", str(samples), "--store", "none")
 
     assert done.stdout.startswith("INCONCLUSIVE")
-    assert "take more new trials of 'The bot says what it does'\n" in done.stdout
+    assert f"take {many} new trials of 'The bot says what it does'\n" in done.stdout
     assert done.stdout.rstrip().endswith(f"--samples {wanted}")
+
+
+def test_no_trials_are_offered_where_another_requirement_is_below_its_bar(folder: Path) -> None:
+    """Where one ends the scenario, and of another the observed rate is no better than its bar."""
+    rules = "[{type: success_rate, min_proportion: 0.8}, {type: rating_average, min_median_rating: 7}]"
+    suite = re.sub(r"evaluator: \{.*\}", f"evaluator: {rules}", SUITE)
+    (folder / "suite.yaml").write_text(suite)
+    (folder / "halves.py").write_text(
+        "import hashlib\n\ndef handle(message):\n    is_good = hashlib.sha256(message.encode()).digest()[0] > 160\n"
+        "    return 'I track orders and start returns.' if is_good else 'Ask the harbour.'\n"
+    )
+
+    done = simeval(
+        folder, "run", "suite.yaml", "--app", "halves:handle", "--store", "none", "--samples", "20", "--seed", "3"
+    )
+
+    told = " ".join(done.stdout.split())
+    assert "because 'Bot tracks orders, starts returns: median rating at least 7' did not pass" in told
+    assert "about 71 trials would prove it" in told
+    assert "--samples" not in told
 
 
 def test_how_to_read_pictures_is_told_where_there_are_some(folder: Path) -> None:

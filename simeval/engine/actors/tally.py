@@ -96,14 +96,10 @@ class Tally:
     def stopped_by(self) -> list[tuple[str, str]]:
         """Say which requirement ended the scenario before others had their verdicts, if one did: at length, and not."""
         refused = [measure.label for place, measure in enumerate(self.plan.measures) if self.refusal(place)]
-        names = [
-            (measure.label, f"{measure.label}: {test.name}")
-            for measure, tests in zip(self.plan.measures, self.tests, strict=True)
-            for test in tests
-            if test.settled and not test.passes
-        ]
         found = [(label, label, "cannot be judged") for label in refused]
-        found += [(label, name, "did not pass") for label, name in names]
+        for measure, tests in zip(self.plan.measures, self.tests, strict=True):
+            names = [f"{measure.label}: {test.name}" for test in tests if test.settled and not test.passes]
+            found += [(measure.label if len(tests) == 1 else name, name, "did not pass") for name in names]
         return [
             (
                 f"they ended because {name!r} {why} (--stop verdict goes on)",

@@ -10,7 +10,7 @@ from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.trial import Outcome, Verdict
 from simeval.core.usage import Usage
-from simeval.evaluators.base import Bar, Evaluator
+from simeval.evaluators.base import Bar, Evaluator, ShareEvaluator
 from simeval.results.claims import Claims
 from simeval.results.gates import BaselineGate
 from simeval.results.outcomes import shown_outcome
@@ -38,7 +38,8 @@ class ShownVerdict:
     """One requirement.
 
     `said` is what was observed and what is required, in a sentence, `range` where the true value lies, in words;
-    `least` is the smallest number of trials that can prove it, where they did not.
+    `least` is the smallest number of trials that can prove it, where they did not, `met` the share of conversations
+    that met it, and the share that must, where it is about one.
     """
 
     outcome: Outcome
@@ -57,6 +58,7 @@ class ShownVerdict:
     bar: Bar | None = None
     cut: ShownCut | None = None
     least: int = 0
+    met: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +182,13 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: It
         bar=evaluator.bar_on_scale,
         cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
         least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
+        met=_met(evaluator.rule, verdict),
     )
+
+
+def _met(rule: Evaluator, verdict: Verdict) -> tuple[float, float] | None:
+    known = [each for each in (verdict.chart.met if verdict.chart else ()) if each is not None]
+    return (sum(known) / len(known), rule.required_share) if known and isinstance(rule, ShareEvaluator) else None
 
 
 def _besides(verdict: Verdict) -> str:

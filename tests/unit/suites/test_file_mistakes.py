@@ -21,6 +21,14 @@ def file(tmp_path: Path) -> Path:
     ("text", "line", "field", "says"),
     [
         (suite(scenario="    titel: x\n"), 6, "scenarios.0.titel", "did you mean 'title'"),
+        (
+            suite(scenario="    min_trials: 5\n"),
+            6,
+            "scenarios.0.min_trials",
+            "put it under `settings`, at the top of the file",
+        ),
+        (suite(scenario="    store: a.db\n"), 6, "scenarios.0.store", "give it to the run (--store)"),
+        (suite(scenario="    label: x\n"), 6, "scenarios.0.label", "put it under `then`"),
         (suite(top="samples: 5\n"), 1, "samples", "there is no field"),
         (suite(evaluator="{type: success_rate, min_proportion: 0.9, alpha: 0.1}"), 8, "alpha", "there is no field"),
         (suite().replace("    given: A user\n", ""), 3, "scenarios.0.given", "missing"),

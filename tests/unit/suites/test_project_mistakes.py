@@ -44,6 +44,15 @@ from simeval.suites.project import read_project
             'pyproject.toml, line 2: a quote is not closed in app = "hotel:handle; close it.',
         ),
         (
+            "[tool.simeval]\nstore = [\n",
+            "pyproject.toml, line 2: this is not TOML (invalid value); see whether a bracket or a quote is left open.",
+        ),
+        (
+            '[tool.simeval]\nmax_turns = "x"\n',
+            "pyproject.toml, line 2, field tool.simeval.max_turns: there is no field 'max_turns' here; put it in the "
+            "file of a suite.",
+        ),
+        (
             "tool = 3\n",
             "pyproject.toml: found 3; write [tool.simeval], and settings below it.",
         ),

@@ -1,0 +1,78 @@
+"""What a project sets, and a suite, holds for every command that reads a suite or asks a model."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import simeval
+
+SUITE = """
+scenarios:
+  - title: It answers
+    given: A user
+    when: The user asks something
+    then:
+      expected_behavior: Bot answers
+      evaluator: {type: success_rate, min_proportion: 0.9}
+"""
+STRICT = "[tool.simeval]\nsample_size = 60\nsignificance_level = 0.01\n"
+NOBODY = "openai/nobody"  # whose key there is not
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "rows.jsonl").write_text('{"input": "q", "output": "a", "reference": "a"}\n' * 3)
+    return tmp_path
+
+
+def test_a_plan_is_made_by_the_settings_of_the_project(folder: Path) -> None:
+    usual = simeval(folder, "plan", "suite.yaml")
+    (folder / "pyproject.toml").write_text(STRICT)
+    ours = simeval(folder, "plan", "suite.yaml")
+    bar = simeval(folder, "plan", "--bar", "0.9", "--rate", "0.97")
+
+    assert "at most 30 trials" in usual.stdout
+    assert "at most 60 trials" in ours.stdout
+    assert bar.stdout.startswith("to prove a rate of at least 90% at level 0.01,")
+
+
+def test_rubrics_are_those_of_the_judge_that_the_suite_or_the_project_names(folder: Path) -> None:
+    usual = simeval(folder, "rubric", "suite.yaml")
+    (folder / "pyproject.toml").write_text(f'[tool.simeval]\njudge_model = "{NOBODY}"\n')
+    project = simeval(folder, "rubric", "suite.yaml")
+    given = simeval(folder, "rubric", "suite.yaml", "--judge-model", "offline/judge")
+    (folder / "pyproject.toml").unlink()
+    (folder / "suite.yaml").write_text(f"judge_model: {NOBODY}\n{SUITE}")
+    suite = simeval(folder, "rubric", "suite.yaml")
+
+    assert "written by offline/judge" in usual.stdout
+    assert given.stdout == usual.stdout
+    assert suite.stdout == project.stdout
+    assert (suite.returncode, "it is not written yet" in suite.stdout) == (1, True)
+
+
+def test_a_file_is_scored_by_the_judge_and_the_limits_of_the_project(folder: Path) -> None:
+    (folder / "then.yaml").write_text(SUITE.split("then:\n")[1])
+    command = ("score", "rows.jsonl", "--then", "then.yaml", "--recorded", "output", "--store", "none")
+    (folder / "pyproject.toml").write_text("[tool.simeval]\nmax_calls = 1\n")
+    stopped = simeval(folder, *command)
+    (folder / "pyproject.toml").write_text(f'[tool.simeval]\njudge_model = "{NOBODY}"\n')
+    keyless = simeval(folder, *command, OPENAI_API_KEY="")
+
+    assert stopped.returncode == 3, stopped.stdout
+    assert "max_calls" in stopped.stderr
+    assert keyless.returncode == 2, keyless.stdout
+    assert NOBODY in keyless.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("plan", "suite.yaml"), ("rubric", "suite.yaml"), ("score", "rows.jsonl", "--scorers", "sentiment")]
+)
+def test_a_mistake_of_the_project_is_told_by_every_command(folder: Path, arguments: tuple[str, ...]) -> None:
+    (folder / "pyproject.toml").write_text("[tool.simeval]\nsed = 5\n")
+
+    done = simeval(folder, *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no field 'sed'; did you mean 'seed'?" in done.stderr
