@@ -1,7 +1,7 @@
 """What `simeval score` does: measures recorded conversations, or a new version's answers to them, by scorers."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ from simeval.suites.objects import load_object
 from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 
+OF_SUITES: Mapping[str, Any] = {"executor": "local", "shard": None, "resume": None}  # not for datasets, in a project
+
 
 def score_file(
     context: click.Context,
@@ -81,7 +83,7 @@ def score_file(
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
         project = read_project(Path())
-        settings = project.settings.overridden(overrides(context))
+        settings = project.settings.overridden({**OF_SUITES, **overrides(context)})
         for path in (json_path, html_path):
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
             require_writable(path, read=files)

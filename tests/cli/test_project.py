@@ -53,17 +53,26 @@ def test_rubrics_are_those_of_the_judge_that_the_suite_or_the_project_names(fold
 
 
 def test_a_file_is_scored_by_the_judge_and_the_limits_of_the_project(folder: Path) -> None:
-    (folder / "then.yaml").write_text(SUITE.split("then:\n")[1])
+    (folder / "then.yaml").write_text(f"then:\n{SUITE.partition('then:')[2]}")
     command = ("score", "rows.jsonl", "--then", "then.yaml", "--recorded", "output", "--store", "none")
     (folder / "pyproject.toml").write_text("[tool.simeval]\nmax_calls = 1\n")
     stopped = simeval(folder, *command)
     (folder / "pyproject.toml").write_text(f'[tool.simeval]\njudge_model = "{NOBODY}"\n')
     keyless = simeval(folder, *command, OPENAI_API_KEY="")
 
-    assert stopped.returncode == 3, stopped.stdout
-    assert "max_calls" in stopped.stderr
+    assert stopped.returncode == 2, stopped.stdout
+    assert "max_calls: 1 cannot pay one trial" in stopped.stderr
     assert keyless.returncode == 2, keyless.stdout
     assert NOBODY in keyless.stderr
+
+
+@pytest.mark.parametrize("setting", ['executor = "workers"', 'shard = "1/2"'])
+def test_how_suites_are_run_here_is_nothing_to_a_file_that_is_scored(folder: Path, setting: str) -> None:
+    (folder / "pyproject.toml").write_text(f"[tool.simeval]\n{setting}\n")
+
+    done = simeval(folder, "score", "rows.jsonl", "--scorers", "sentiment", "--recorded", "output", "--store", "none")
+
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
