@@ -70,13 +70,13 @@ def test_a_file_is_scored_by_the_judge_and_the_limits_of_the_project(folder: Pat
 def test_how_suites_are_run_here_is_nothing_to_a_file_that_is_scored(folder: Path, setting: str) -> None:
     (folder / "pyproject.toml").write_text(f"[tool.simeval]\n{setting}\n")
 
-    done = simeval(folder, "score", "rows.jsonl", "--scorers", "sentiment", "--recorded", "output", "--store", "none")
+    done = simeval(folder, "score", "rows.jsonl", "--scorers", "exact_match", "--recorded", "output", "--store", "none")
 
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
-    "arguments", [("plan", "suite.yaml"), ("rubric", "suite.yaml"), ("score", "rows.jsonl", "--scorers", "sentiment")]
+    "arguments", [("plan", "suite.yaml"), ("rubric", "suite.yaml"), ("score", "rows.jsonl", "--scorers", "exact_match")]
 )
 def test_a_mistake_of_the_project_is_told_by_every_command(folder: Path, arguments: tuple[str, ...]) -> None:
     (folder / "pyproject.toml").write_text("[tool.simeval]\nsed = 5\n")
