@@ -17,6 +17,7 @@ from simeval.cli.options import (
     entrant_options,
     html_option,
     json_option,
+    level_option,
     log_options,
     markdown_option,
     markdown_options,
@@ -30,7 +31,7 @@ from simeval.cli.options import (
 )
 from simeval.cli.persona_commands import persona
 from simeval.cli.scale import SCALE
-from simeval.core.settings import DEFAULTS, MARGIN, POWER
+from simeval.core.settings import MARGIN, POWER
 
 
 @click.group
@@ -85,13 +86,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 @click.option("--sample", type=click.IntRange(1), help="Draw this many trials at random for people to label.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
 @click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
-@click.option(
-    "--alpha",
-    type=float,
-    default=DEFAULTS.significance_level,
-    show_default=True,
-    help="Error on each side of the intervals.",
-)
+@level_option("Error on each side of the intervals.")
 @click.option("--feedback", metavar="KEY[=EXPECTATION]", help="Instead of labels: what people said under KEY.")
 @store_option("The store of runs and labels that are not files.")
 @json_option("report")
@@ -160,13 +155,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
 @store_option("The store of runs that are not files.")
 @click.option("--margin", type=float, default=MARGIN, show_default=True, help="The loss of a share that is tolerated.")
-@click.option(
-    "--alpha",
-    type=float,
-    default=DEFAULTS.significance_level,
-    show_default=True,
-    help="Chance of a wrong finding.",
-)
+@level_option("Chance of a wrong finding.")
 @click.option(
     "--gate",
     type=click.Choice(["not_worse", "not_proven_worse"]),

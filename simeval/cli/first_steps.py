@@ -33,7 +33,7 @@ def try_(context: click.Context, /, **options: Any) -> None:
     """Hold one conversation of SUITE live on the screen, and show how it is judged.
 
     Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
-    conversation could not be held.
+    conversation could not be held or judged.
     """
     from simeval.cli.run import leave
     from simeval.cli.try_one import try_suite

@@ -12,8 +12,8 @@ from simeval.analysis.labels import labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.keyboard import Keyboard, keyboard
 from simeval.cli.opened import with_store
+from simeval.cli.options import level_of_project
 from simeval.cli.output import show
-from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import transcript_lines
 from simeval.errors import DefinitionError
@@ -78,7 +78,7 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     if queue.skipped:
         show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)
     if labels:
-        show(agreement(document, labels, alpha=DEFAULTS.significance_level), None)
+        show(agreement(document, labels, alpha=level_of_project()), None)
         show(f"\n{show_disagreements(disagreements(read_suite(document, 'run'), labels))}", None)
 
 

@@ -139,6 +139,10 @@ def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
 def _trials(verdict: ShownVerdict) -> int | None:
     """Return how many trials prove a requirement; 0 where none do, None where that is not known."""
     if verdict.met is None:
-        return None
+        bar, estimate = verdict.bar, verdict.estimate
+        is_below = (
+            bar and estimate is not None and (estimate < bar.value if bar.is_lower_bound else estimate > bar.value)
+        )
+        return 0 if is_below else None
     observed, required = verdict.met
     return trials_to_prove(required, observed, alpha=verdict.significance_level) or 0

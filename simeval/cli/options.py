@@ -233,17 +233,32 @@ def store_option(help: str) -> Callable[[F], F]:
     return click.option("--store", default=store_of_project, show_default=str(DEFAULTS.store), help=help)
 
 
+def level_option(help: str) -> Callable[[F], F]:
+    """Add the option of a significance level: the project's, where it has one."""
+    usual = DEFAULTS.significance_level
+    return click.option("--alpha", type=float, default=level_of_project, show_default=str(usual), help=help)
+
+
 def store_of_project() -> str:
     """Return the store that the project here sets, or the usual one; what is wrong with it is told by a run."""
+    return str(_of_project().store)
+
+
+def level_of_project() -> float:
+    """Return the significance level that the project here sets, or the usual one."""
+    return _of_project().significance_level
+
+
+def _of_project() -> Settings:
     file = Path("pyproject.toml")
     try:
         if not file.is_file() or "simeval" not in file.read_text(encoding="utf-8"):
-            return str(DEFAULTS.store)
+            return DEFAULTS
         from simeval.suites.project import read_project  # what it takes to check one takes a while to load
 
-        return str(read_project(Path()).settings.store)
+        return read_project(Path()).settings
     except (DefinitionError, OSError, ValueError):
-        return str(DEFAULTS.store)
+        return DEFAULTS
 
 
 def overrides(context: click.Context) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from time import perf_counter
 
 import anyio
 
+from simeval.cli.entrants import read_suite
 from simeval.cli.output import NOT_COMPLETED, status_of
 from simeval.core.capture import Caught, capture, place_of, said_of
 from simeval.core.serialization import plain
@@ -17,7 +18,8 @@ from simeval.core.terminal import Color, Terminal, terminal_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of
 from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp
-from simeval.suites.files import SUFFIXES, load_suite
+from simeval.suites.cast import Cast
+from simeval.suites.files import SUFFIXES
 
 LABEL = 12  # cells of the names before what is shown
 
@@ -53,7 +55,7 @@ async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
 def _app(named: str) -> RemoteApp:
     """Return the app that a name means, or that a suite file describes. Raises DefinitionError."""
     is_suite = Path(named).suffix in SUFFIXES
-    app = app_of(load_suite(named).cast.app if is_suite else named)
+    app = app_of(read_suite(named, Cast(), roles=())[1].app if is_suite else named)
     if not isinstance(app, RemoteApp):
         do = f"try it with `simeval try {named if is_suite else f'SUITE --app {named}'}`"
         found = f"{'its app' if is_suite else 'it'} is a function or a model, which needs no probe"

@@ -30,7 +30,7 @@ def show_rubrics(
         require_writable(json_path, read=(suite,))
         settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
         with placed(cast, settings, "judge_model"):
-            engine = Engine(list(cast.judge_model) or None, settings=settings)
+            engine = Engine(list(cast.judge_model[:1]) or None, settings=settings)
             found = anyio.run(lambda: engine.rubrics(loaded, write=write))
         room = line_of(room_of(reader(json_path)))
         show(

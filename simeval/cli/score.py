@@ -1,7 +1,7 @@
 """What `simeval score` does: measures recorded conversations, or a new version's answers to them, by scorers."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from simeval.cli.output import (
 from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.logs import configure_logging
+from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
@@ -44,7 +45,7 @@ from simeval.suites.objects import load_object
 from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 
-OF_SUITES: Mapping[str, Any] = {"executor": "local", "shard": None, "resume": None}  # not for datasets, in a project
+OF_SUITES = ("executor", "shard", "resume")  # settings of a project that say nothing of datasets
 
 
 def score_file(
@@ -83,11 +84,16 @@ def score_file(
         ]
         made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
         project = read_project(Path())
-        settings = project.settings.overridden({**OF_SUITES, **overrides(context)})
+        is_judged = any(each.calls for each in made) or any(each.scorer is None for each in expected)
+        judges = [judge_model] if judge_model else [*project.cast.judge_model] if is_judged else []
+        unset = [*OF_SUITES, *(["escalate"] if len(judges) < 2 else []), *([] if is_judged else ["judge_examples"])]
+        usual = {name: getattr(DEFAULTS, name) for name in unset}
+        settings = project.settings.overridden({**usual, **overrides(context)})
         for path in (json_path, html_path):
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
             require_writable(path, read=files)
-        engine = Engine(judge_model or list(project.cast.judge_model) or None, settings=settings)
+        with project.cast.placed("judge_model"):
+            engine = Engine(judges or None, settings=settings)
         dataset = _dataset(
             file, engine.settings.store, format, recorded, outputs, feedback, is_asked_anew=app is not None
         )
@@ -96,7 +102,8 @@ def score_file(
             baseline = _dataset(Path(against), engine.settings.store, format, recorded, outputs, ())
             dataset = _against(dataset, baseline, is_answered_anew=app is not None)
         try:
-            result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
+            with project.cast.placed("judge_model"):
+                result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
         except SimevalError as error:
             if isinstance(error.partial, ExperimentResult):
                 _report(error.partial, json_path, html_path, told, brief=quiet)

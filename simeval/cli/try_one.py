@@ -31,9 +31,11 @@ PLAIN_RUN: dict[str, Any] = {
     "resume": None,
     "cache": False,
     "on_failed_control": "off",
+    "executor": "local",
+    "shard": None,
 }
 
-TOLD = (CANNOT_TELL, NO_REPLY)  # causes of what is missing though nothing went wrong
+NO_FAULT = (CANNOT_TELL, NO_REPLY)  # causes of what is missing though nothing went wrong
 
 
 def try_suite(
@@ -84,7 +86,7 @@ def _is_judged(result: SuiteResult) -> bool:
     """Return whether there is a conversation, and what is known of it is the app's doing: no model or scorer failed."""
     return any(
         bool(each.conversation.responses)
-        and all(failure.stage in OF_THE_APP or failure.cause in TOLD for failure in each.failures)
+        and all(failure.stage in OF_THE_APP or failure.cause in NO_FAULT for failure in each.failures)
         for scenario in result
         for each in scenario.judgements
     )

@@ -10,7 +10,7 @@ from simeval.core.direction import Direction
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import printed_room
-from simeval.core.trial import Estimate, Judgement, Outcome, Verdict
+from simeval.core.trial import Estimate, Judgement, Outcome, Score, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
 from simeval.results.guarantee import guarantee
@@ -154,8 +154,10 @@ class ExperimentResult(Shown):
 
     @property
     def has_measured(self) -> bool:
-        """Whether any answer has a value or a category, or the dataset a summary."""
-        return bool(self.summaries or self.categories) or any(metric.estimate.n for metric in self.metrics)
+        """Whether any answer has a value, a category or a rating, or the dataset a summary."""
+        rated = (isinstance(each, Score) for expectation in self.expectations for each in expectation.results)
+        measured = any(metric.estimate.n for metric in self.metrics)
+        return bool(self.summaries or self.categories) or measured or any(rated)
 
     def __repr__(self) -> str:
         came_to = self.outcome or ("measured" if self.has_measured else "nothing was measured")

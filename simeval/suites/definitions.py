@@ -194,6 +194,7 @@ _NOT_OF_SCENARIO = {  # what one may write in a scenario, and what to do about i
     for name, do in (
         *((each.name, _place_of(each, "put it under `settings`, at the top of the file")) for each in fields(Settings)),
         *((each.name, "put it under `then`") for each in fields(Expectation)),
+        *((name, "put it at the top of the file") for name in (*_CAST, "judge", "settings")),
     )
     if name not in {each.name for each in fields(ScenarioTest)}
 }

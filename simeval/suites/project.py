@@ -71,8 +71,11 @@ def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
     """Return the mistake of a line that is no TOML; None where no line is known."""
     if at_end := re.fullmatch(r"(.*) \(at end of document\)", str(error), re.DOTALL):
         found = f"this is not TOML ({at_end[1][:1].lower()}{at_end[1][1:]})"
-        do = "see whether a bracket or a quote is left open"
-        return SuiteFileError(FILE, line=len(text.splitlines()), field="", found=found, do=do)
+        lines = text.splitlines()
+        is_open = [any(line.count(a) > line.count(b) for a, b in ("[]", "{}")) for line in lines]
+        line = max((place for place, each in enumerate(is_open, start=1) if each), default=len(lines))
+        do = "close the bracket" if any(is_open) else "correct it"
+        return SuiteFileError(FILE, line=line, field="", found=found, do=f"{do}: {lines[line - 1].strip():.60}")
     place = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
     if not place:
         return None

@@ -59,11 +59,59 @@ def test_a_file_is_scored_by_the_judge_and_the_limits_of_the_project(folder: Pat
     stopped = simeval(folder, *command)
     (folder / "pyproject.toml").write_text(f'[tool.simeval]\njudge_model = "{NOBODY}"\n')
     keyless = simeval(folder, *command, OPENAI_API_KEY="")
+    unasked = simeval(
+        folder, "score", "rows.jsonl", "--scorers", "exact_match", "--recorded", "output", OPENAI_API_KEY=""
+    )
 
     assert stopped.returncode == 2, stopped.stdout
     assert "max_calls: 1 cannot pay one trial" in stopped.stderr
     assert keyless.returncode == 2, keyless.stdout
-    assert NOBODY in keyless.stderr
+    assert f"pyproject.toml, line 2, field tool.simeval.judge_model: model '{NOBODY}': its key is" in keyless.stderr
+    assert unasked.returncode == 0, unasked.stderr
+
+
+def test_one_judge_that_is_named_is_not_one_of_two(folder: Path) -> None:
+    (folder / "then.yaml").write_text(f"then:\n{SUITE.partition('then:')[2]}")
+    judges = f'judge_model = ["offline/judge", "{NOBODY}"]\nescalate = "rating 4..8"\n'
+    (folder / "pyproject.toml").write_text(f"[tool.simeval]\n{judges}")
+
+    command = ("score", "rows.jsonl", "--then", "then.yaml", "--recorded", "output", "--judge-model", "offline/judge")
+    scored, rubrics = simeval(folder, *command), simeval(folder, "rubric", "suite.yaml")
+
+    assert scored.returncode == 1, scored.stderr
+    assert rubrics.returncode == 0, rubrics.stderr
+
+
+def test_the_app_of_the_project_is_probed(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.simeval]\napp = "shop:handle"\n')
+    (folder / "shop.py").write_text("def handle(message):\n    return message\n")
+
+    done = simeval(folder, "probe", "suite.yaml")
+
+    assert "its app is a function or a model, which needs no probe" in done.stderr
+
+
+def test_runs_are_compared_and_judges_agree_at_the_level_of_the_project(folder: Path) -> None:
+    (folder / "shop.py").write_text("def handle(message):\n    return 'Bot answers'\n")
+    for name in ("a", "b"):
+        simeval(folder, "run", "suite.yaml", "--app", "shop:handle", "--seed", "1", "--json", f"{name}.json")
+    usual = simeval(folder, "compare", "a.json", "b.json")
+    (folder / "pyproject.toml").write_text(STRICT)
+    ours = simeval(folder, "compare", "a.json", "b.json")
+    given = simeval(folder, "compare", "a.json", "b.json", "--alpha", "0.05")
+
+    assert "90% confidence" in usual.stdout
+    assert "98% confidence" in ours.stdout
+    assert given.stdout == usual.stdout
+
+
+def test_one_conversation_is_held_here_however_a_project_runs_suites(folder: Path) -> None:
+    (folder / "shop.py").write_text("def handle(message):\n    return 'Bot answers'\n")
+    (folder / "pyproject.toml").write_text('[tool.simeval]\nexecutor = "workers"\nshard = "1/2"\nseed = 3\n')
+
+    done = simeval(folder, "try", "suite.yaml", "--app", "shop:handle")
+
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("setting", ['executor = "workers"', 'shard = "1/2"'])

@@ -338,3 +338,14 @@ def test_plain_rows_are_asked_anew_and_a_table_can_be_imported(folder: Path) -> 
     assert asked.returncode == imported.returncode == 0, asked.stderr + imported.stderr
     assert "valid_json.valid" in asked.stdout
     assert [row["inputs"]["question"] for row in rows] == ["1+1?", "2+2?"]
+
+
+@pytest.mark.parametrize(("answer", "status"), [("I track orders and start returns.", 0), ("No idea.", 1)])
+def test_what_a_judge_rated_is_measured(folder: Path, answer: str, status: int) -> None:
+    rows = [{"input": "What can you do?", "output": answer}] * 40
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "then.yaml").write_text(f"then:\n{SUITE.partition('then:')[2]}")
+
+    done = simeval(folder, "score", "rows.jsonl", "--then", "then.yaml", "--recorded", "output")
+
+    assert (done.returncode, done.stderr) == (status, "")

@@ -19,12 +19,12 @@ from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
 from simeval.analysis.labels import drawable_in, labels_of
 from simeval.analysis.saved_run import read_suite
+from simeval.cli.options import level_of_project
 from simeval.cli.view.run_page import Recent
 from simeval.cli.view.site import HOME, Answer, as_answer
 from simeval.core.counted import counted_of
 from simeval.core.feedback import PERSON
 from simeval.core.serialization import Json, encode_message, plain
-from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.results.html.page import app_page
 from simeval.store.database import Database
@@ -142,7 +142,7 @@ class LabelPages:
         labels = labels_of(self._book.of_run(run_id), queue.expectation)
         if not labels:
             return {"report": None, "text": "", "disagreements": [], "skipped": queue.skipped}
-        report = agreement(document, labels, alpha=DEFAULTS.significance_level)
+        report = agreement(document, labels, alpha=level_of_project())
         run = read_suite(document, "run")
         places = {title: place for place, title in enumerate(each.title for each in run.scenarios)}
         found = [{**asdict(each), "place": places.get(each.scenario, 0)} for each in disagreements(run, labels)]

@@ -28,6 +28,7 @@ def file(tmp_path: Path) -> Path:
             "put it under `settings`, at the top of the file",
         ),
         (suite(scenario="    store: a.db\n"), 6, "scenarios.0.store", "give it to the run (--store)"),
+        (suite(scenario="    judge_model: x\n"), 6, "scenarios.0.judge_model", "put it at the top of the file"),
         (suite(scenario="    label: x\n"), 6, "scenarios.0.label", "put it under `then`"),
         (suite(top="samples: 5\n"), 1, "samples", "there is no field"),
         (suite(evaluator="{type: success_rate, min_proportion: 0.9, alpha: 0.1}"), 8, "alpha", "there is no field"),

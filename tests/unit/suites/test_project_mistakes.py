@@ -45,7 +45,11 @@ from simeval.suites.project import read_project
         ),
         (
             "[tool.simeval]\nstore = [\n",
-            "pyproject.toml, line 2: this is not TOML (invalid value); see whether a bracket or a quote is left open.",
+            "pyproject.toml, line 2: this is not TOML (invalid value); close the bracket: store = [.",
+        ),
+        (
+            "[tool.simeval]\nseed =",
+            "pyproject.toml, line 2: this is not TOML (invalid value); correct it: seed =.",
         ),
         (
             '[tool.simeval]\nmax_turns = "x"\n',
