@@ -16,7 +16,7 @@ from simeval.core.conversation import Message
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.transcript import message_lines
-from simeval.core.trial import CANNOT_TELL, NO_REPLY, OF_THE_APP
+from simeval.core.trial import CANNOT_TELL, OF_THE_APP
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
@@ -34,8 +34,6 @@ PLAIN_RUN: dict[str, Any] = {
     "executor": "local",
     "shard": None,
 }
-
-NO_FAULT = (CANNOT_TELL, NO_REPLY)  # causes of what is missing though nothing went wrong
 
 
 def try_suite(
@@ -86,7 +84,7 @@ def _is_judged(result: SuiteResult) -> bool:
     """Return whether there is a conversation, and what is known of it is the app's doing: no model or scorer failed."""
     return any(
         bool(each.conversation.responses)
-        and all(failure.stage in OF_THE_APP or failure.cause in NO_FAULT for failure in each.failures)
+        and all(failure.stage in OF_THE_APP or failure.cause == CANNOT_TELL for failure in each.failures)
         for scenario in result
         for each in scenario.judgements
     )

@@ -2,9 +2,11 @@
 
 import signal
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from simeval.testing import Behaviour, fake_endpoint
 from tests.support.command_line import ASKED, PATIENCE_SECONDS, simeval, started
 
 SUITE = """
@@ -204,6 +206,17 @@ def test_a_conversation_that_could_not_be_judged_ends_with_3(folder: Path) -> No
 
     assert done.returncode == 3, done.stderr
     assert "no notes" in done.stdout
+
+
+def test_where_a_judge_cannot_tell_a_conversation_has_been_judged(folder: Path) -> None:
+    with fake_endpoint(Behaviour(score=cast("Any", None))) as endpoint:
+        at = ("--model-option", f"api_base={endpoint.base_url}", "--model-option", "api_key=none")
+        models = ("--judge-model", "openai-compatible/fake", *at)
+
+        done = simeval(folder, "try", "suite.yaml", "--app", "shop:handle", *models)
+
+    assert done.returncode == 0, done.stderr
+    assert "cannot tell from the conversation" in " ".join(done.stdout.split())
 
 
 def test_one_ctrl_c_ends_a_conversation_at_once(folder: Path) -> None:

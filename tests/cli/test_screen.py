@@ -221,6 +221,16 @@ def test_no_trials_are_offered_where_another_requirement_is_below_its_bar(folder
     assert "--samples" not in told
 
 
+def test_no_trials_are_offered_for_a_mean_below_its_bar(folder: Path) -> None:
+    rule = "{scorer: response_length, evaluator: {type: mean, at_least: 50, bounds: [0, 100]}}"
+    (folder / "suite.yaml").write_text(SUITE.split("    then:\n")[0] + f"    then:\n      - {rule}\n")
+
+    done = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "10", "--store", "none")
+
+    assert done.stdout.startswith("INCONCLUSIVE")
+    assert "--samples" not in done.stdout
+
+
 def test_how_to_read_pictures_is_told_where_there_are_some(folder: Path) -> None:
     command = ("run", "suite.yaml", "--store", "none", "--app")
     narrow, wide = (simeval(folder, *command, "shop:good", COLUMNS=columns) for columns in ("80", "120"))
