@@ -72,7 +72,8 @@ def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
     if at_end := re.fullmatch(r"(.*) \(at end of document\)", str(error), re.DOTALL):
         found = f"this is not TOML ({at_end[1][:1].lower()}{at_end[1][1:]})"
         lines = text.splitlines()
-        is_open = [any(line.count(a) > line.count(b) for a, b in ("[]", "{}")) for line in lines]
+        left_open = [(a, b) for a, b in ("[]", "{}") if text.count(a) > text.count(b)]
+        is_open = [any(line.count(a) > line.count(b) for a, b in left_open) for line in lines]
         line = max((place for place, each in enumerate(is_open, start=1) if each), default=len(lines))
         do = "close the bracket" if any(is_open) else "correct it"
         return SuiteFileError(FILE, line=line, field="", found=found, do=f"{do}: {lines[line - 1].strip():.60}")

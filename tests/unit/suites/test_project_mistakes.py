@@ -48,8 +48,8 @@ from simeval.suites.project import read_project
             "pyproject.toml, line 2: this is not TOML (invalid value); close the bracket: store = [.",
         ),
         (
-            "[tool.simeval]\nseed =",
-            "pyproject.toml, line 2: this is not TOML (invalid value); correct it: seed =.",
+            "[project]\ndependencies = [\n]\n[tool.simeval]\nseed =",
+            "pyproject.toml, line 5: this is not TOML (invalid value); correct it: seed =.",
         ),
         (
             '[tool.simeval]\nmax_turns = "x"\n',
