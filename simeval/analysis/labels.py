@@ -83,21 +83,27 @@ def read_labels(path: Path) -> list[Label]:
 def labels_of(feedback: Iterable[Feedback], expectation: str | None = None) -> list[Label]:
     """Return the labels that people gave, by default of all expectations.
 
-    What models and programs said, and what was skipped, is none.
+    What models and programs said, and what was skipped, is none. As in a file, the numbers 1 and 0 are a pass and a
+    failure, unless any under the same key is another number, or of a sample that was drawn: then all are as they are.
     """
+    said = [
+        (each, each.score)
+        for each in feedback
+        if each.labeller == PERSON and each.score is not None and expectation in (None, each.key)
+    ]
+    rated = {each.key for each, score in said if score not in (0, 1) or each.inclusion is not None}
     return [
         Label(
             scenario=each.scenario,
             index=each.trial or 0,
-            value=each.score,
+            value=score if each.key in rated else bool(score),
             expectation=each.key,
             rater=each.source,
             run=each.run_id,
             inclusion=each.inclusion,
-            where=f"label {each.feedback_id}",
+            where=f"{each.key!r} of trial {each.trial} (feedback {each.feedback_id})",
         )
-        for each in feedback
-        if each.labeller == PERSON and each.score is not None and expectation in (None, each.key)
+        for each, score in said
     ]
 
 

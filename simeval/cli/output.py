@@ -85,7 +85,8 @@ def write_markdown(path: str | None, made: Callable[[], str]) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a file, or standard output for "-". Raises StoreError."""
+    """Write a file, or standard output for "-", with a line's end. Raises StoreError."""
+    text = text if text.endswith("\n") else f"{text}\n"
     if path == "-":
         _write(sys.stdout, text)
         return

@@ -113,7 +113,7 @@ def score_file(
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(result.run.stopped, status)
         if result.outcome != "error" and not result.has_measured:
-            return say(f"nothing was measured{_why(result) if quiet else ''}", NOT_COMPLETED)
+            return say(f"{_nothing(result)}{_why(result) if quiet else ''}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]
 
     return status_of(work)
@@ -124,6 +124,15 @@ async def _evaluate(
 ) -> ExperimentResult:
     with ending_on_signals(engine):
         return await engine.experiment(dataset, app, scorers=scorers, then=then)
+
+
+def _nothing(result: ExperimentResult) -> str:
+    """Say that nothing was measured; where the app failed on everything, that."""
+    if result.answers and len(result.crashed) == result.answers:
+        return (
+            f"your app failed on {'the one example' if result.answers == 1 else f'each of {result.answers} examples'}"
+        )
+    return "nothing was measured"
 
 
 def _why(result: ExperimentResult) -> str:

@@ -15,6 +15,7 @@ from simeval.core.terminal import Color, room_of, terminal_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.results.blocks import laid_out
+from simeval.results.experiment import headline_of
 from simeval.results.html.page import write_report
 from simeval.results.markdown import run_markdown
 from simeval.results.screen.conversations import chosen, conversations_text
@@ -183,7 +184,10 @@ def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
         document = runs.document(run_id)
         page = read_page(document, only_worst=True)
         if page is None:
-            return laid_out(document["printed"], room_of(sys.stdout)) if "printed" in document else runs.report(run_id)
+            printed = document.get("printed")
+            if printed and wanted.quiet:
+                return headline_of(printed)
+            return laid_out(printed, room_of(sys.stdout)) if printed else runs.report(run_id)
         return run_text(page, terminal_of(sys.stdout, wanted.color), detailed=wanted.verbose, brief=wanted.quiet)
     except DefinitionError as error:
         rows = [

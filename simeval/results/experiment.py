@@ -9,6 +9,7 @@ from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
+from simeval.core.tables import isolated
 from simeval.core.terminal import printed_room
 from simeval.core.trial import Estimate, Judgement, Outcome, Score, Verdict
 from simeval.evaluators.verdicts import show_share
@@ -144,7 +145,7 @@ class ExperimentResult(Shown):
 
         Notes that were `told` before are left out.
         """
-        return laid_out([prose(_headline(self))] if brief else report_of(self, told), room)
+        return isolated(_headline(self)) if brief else laid_out(report_of(self, told), room)
 
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""
@@ -186,6 +187,11 @@ def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
         prose(show_malformed(result.run.usage)),
         [*prose(result.guarantee), *prose(_footer(result))],
     ]
+
+
+def headline_of(report: Sequence[Sequence[Block]]) -> str:
+    """Return the line of a report that says how it went: the last but one."""
+    return isolated([line for block in report[-1] for line in block["text"].splitlines()][-2])
 
 
 def _metrics(result: ExperimentResult) -> list[Block]:

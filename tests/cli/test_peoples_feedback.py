@@ -105,3 +105,20 @@ def test_a_file_has_no_feedback(folder: Path) -> None:
 
     assert found.returncode == 2
     assert "give a run of the store" in found.stderr
+
+
+def test_a_one_is_good_to_the_score_and_to_the_agreement(folder: Path) -> None:
+    run = run_of(folder)
+    (folder / "thumbs.jsonl").write_text("".join(f"{json.dumps(said(trial, 1, key='thumb'))}\n" for trial in range(9)))
+    assert simeval(folder, "feedback", run, "--import", "thumbs.jsonl").returncode == 0
+
+    scored = simeval(folder, "score", run, "--feedback", "thumb", "--share", "thumb=0.5", "-q")
+    shown = simeval(folder, "show", "last", "-q")
+    agreed = simeval(folder, "agree", run, "--feedback", "thumb")
+
+    assert scored.stdout.startswith(f"PASS: dataset run {run} ")
+    assert scored.stdout == shown.stdout
+    assert scored.stdout.count("\n") == 1
+    assert "(passes and failures)" in agreed.stdout
+    assert "people would find" in agreed.stdout
+    assert " 100% " in agreed.stdout

@@ -349,3 +349,21 @@ def test_what_a_judge_rated_is_measured(folder: Path, answer: str, status: int) 
     done = simeval(folder, "score", "rows.jsonl", "--then", "then.yaml", "--recorded", "output")
 
     assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_an_app_that_failed_on_everything_is_what_is_told(folder: Path) -> None:
+    (folder / "down.py").write_text("def handle(message):\n    raise KeyError('x')\n")
+
+    done = simeval(folder, "score", "answers.csv", "--app", "down:handle", "--scorers", "turn_count", "--store", "none")
+
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == "simeval: your app failed on each of 2 examples"
+    assert "KeyError: 'x' (down.py:2 in handle)" in " ".join(done.stdout.split())
+
+
+def test_markdown_of_what_was_scored_ends_its_last_line(folder: Path) -> None:
+    simeval(folder, "score", "chat.jsonl", "--scorers", "valid_json")
+
+    simeval(folder, "show", "last", "--markdown", "shown.md")
+
+    assert (folder / "shown.md").read_text().endswith("```\n")

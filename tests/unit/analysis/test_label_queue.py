@@ -161,3 +161,25 @@ def test_only_what_people_said_counts_as_their_labels() -> None:
     )
 
     assert [(label.rater, label.value, label.index, label.run) for label in found] == [("ann", True, 3, "r")]
+
+
+@pytest.mark.parametrize(
+    ("scores", "drawn", "read"),
+    [
+        ([1, 1.0, 0], None, [True, True, False]),
+        ([1, 1], None, [True, True]),
+        ([1, 9], None, [1, 9]),
+        ([1, 1], 0.5, [1, 1]),
+        ([True, False], 0.5, [True, False]),
+    ],
+)
+def test_ones_and_zeros_are_passes_and_failures_as_in_a_file(
+    scores: list[float], drawn: float | None, read: list[float]
+) -> None:
+    of: dict[str, Any] = {"key": "helps", "run_id": "r", "scenario": "s", "labeller": "person", "inclusion": drawn}
+    other = Feedback(score=7, trial=9, **{**of, "key": "another"})
+    found = labels_of(
+        [*(Feedback(score=score, trial=trial, **of) for trial, score in enumerate(scores)), other], "helps"
+    )
+
+    assert [repr(label.value) for label in found] == [repr(value) for value in read]
