@@ -22,6 +22,7 @@ from simeval.cli.output import (
 )
 from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.core.counted import counted_of
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
@@ -128,11 +129,10 @@ async def _evaluate(
 
 def _nothing(result: ExperimentResult) -> str:
     """Say that nothing was measured; where the app failed on everything, that."""
-    if result.answers and len(result.crashed) == result.answers:
-        return (
-            f"your app failed on {'the one example' if result.answers == 1 else f'each of {result.answers} examples'}"
-        )
-    return "nothing was measured"
+    if not result.answers or len(result.crashed) < result.answers:
+        return "nothing was measured"
+    has_answered = any(row.conversation.responses for row in result.rows)
+    return f"your app {'failed' if has_answered else 'never answered'} in {counted_of(result.answers, 'example')}"
 
 
 def _why(result: ExperimentResult) -> str:

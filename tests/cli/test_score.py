@@ -357,7 +357,7 @@ def test_an_app_that_failed_on_everything_is_what_is_told(folder: Path) -> None:
     done = simeval(folder, "score", "answers.csv", "--app", "down:handle", "--scorers", "turn_count", "--store", "none")
 
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1] == "simeval: your app failed on each of 2 examples"
+    assert done.stderr.splitlines()[-1] == "simeval: your app never answered in 2 examples"
     assert "KeyError: 'x' (down.py:2 in handle)" in " ".join(done.stdout.split())
 
 
