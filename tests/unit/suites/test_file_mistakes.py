@@ -21,12 +21,7 @@ def file(tmp_path: Path) -> Path:
     ("text", "line", "field", "says"),
     [
         (suite(scenario="    titel: x\n"), 6, "scenarios.0.titel", "did you mean 'title'"),
-        (
-            suite(scenario="    min_trials: 5\n"),
-            6,
-            "scenarios.0.min_trials",
-            "put it under `settings`, at the top of the file",
-        ),
+        (suite(scenario="    min_trials: 5\n"), 6, "scenarios.0.min_trials", "put it under `settings`, at the top"),
         (suite(scenario="    store: a.db\n"), 6, "scenarios.0.store", "give it to the run (--store)"),
         (suite(scenario="    judge_model: x\n"), 6, "scenarios.0.judge_model", "put it at the top of the file"),
         (suite(scenario="    label: x\n"), 6, "scenarios.0.label", "put it under `then`"),

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -67,10 +68,9 @@ def test_what_kept_it_from_being_imported_is_said_with_its_line(
 class _Importing(ModuleType):
     """A module that imports another whenever its file is asked for, as one that is loaded lazily may."""
 
-    @property
-    def __file__(self) -> str:  # type: ignore[override]
+    def __getattr__(self, name: str) -> Any:
         sys.modules[f"came_in_between_{len(sys.modules)}"] = ModuleType("came_in_between")
-        return ""
+        raise AttributeError(name)
 
 
 def test_a_name_is_found_though_modules_are_imported_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
