@@ -4,6 +4,7 @@ SimevalError
 ├── DefinitionError        a suite, scenario, evaluator, handler or option that cannot be used
 │   └── SuiteFileError     the same, in a file: names file, line and field
 ├── AppError               the app under test raised, timed out or returned the wrong type
+├── AppNotAsked            the app said "later", refused our key or was not reached; the trial is missing data
 ├── ModelError             a call to a language model that failed; the trial it served is missing data
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
@@ -22,6 +23,7 @@ from typing import Any, Literal
 
 __all__ = [
     "AppError",
+    "AppNotAsked",
     "CannotTell",
     "CheckFailed",
     "DatasetChanged",
@@ -110,6 +112,23 @@ class AppError(SimevalError):
     def __init__(self, turn: int, problem: str) -> None:
         self.turn, self.problem = turn, problem
         super().__init__(f"the app failed at turn {turn}: {problem}")
+
+
+class AppNotAsked(SimevalError):
+    """The app could not be asked at one turn (counted from 1), which says nothing of the app.
+
+    `outcome` is "later" (it told us to come back), "key" (it refused our key) or "network" (it was not reached);
+    `retry_after` the number of seconds it asked us to wait, where it did.
+    """
+
+    def __init__(self, turn: int, problem: str, *, outcome: str, retry_after: float | None = None) -> None:
+        self.turn, self.problem, self.outcome, self.retry_after = turn, problem, outcome, retry_after
+        self.tries = 1
+        super().__init__(turn, problem, outcome)
+
+    def __str__(self) -> str:
+        tries = f" (tried {self.tries} times)" if self.tries > 1 else ""
+        return f"the app could not be asked at turn {self.turn}: {self.problem}{tries}"
 
 
 class ModelError(SimevalError):

@@ -17,6 +17,7 @@ from simeval.core.tables import printable
 from simeval.core.terminal import Color, Terminal, terminal_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of
+from simeval.suites.apps.outcomes import of_exception
 from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp
 from simeval.suites.cast import Cast
 from simeval.suites.files import SUFFIXES
@@ -45,7 +46,7 @@ async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
         seconds = perf_counter() - clock
         if isinstance(made, Caught):  # an agent may raise anything
             said = said_of(made.error) + place_of(made.error)
-            return Exchange("an error", "", failure=said), seconds
+            return Exchange("an error", "", failure=of_exception(made.error, said)), seconds
         exchange = made
         if exchange.response is not None:
             await app.leave(exchange.response.state)
@@ -69,7 +70,7 @@ def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> 
     yield "came back", f"{exchange.status}, in {1000 * seconds:.0f} ms"
     yield "as it came", exchange.body[: 5 * SHOWN] or "nothing"
     if exchange.response is None:
-        yield "no answer", exchange.failure or ""
+        yield "no answer", str(exchange.failure or "")
         return
     yield "reply", exchange.response.response or "nothing: its text is empty"
     for call in exchange.response.tool_calls or ():

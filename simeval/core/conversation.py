@@ -13,6 +13,7 @@ Ending = Literal[
     "handed_off",  # the user left: passed on to somebody else
     "turn_limit",
     "app_error",
+    "not_asked",  # the app said "later", refused our key or was not reached
     "model_error",
     "world_error",
     "script_over",

@@ -56,6 +56,7 @@ class SettingOverrides(TypedDict, total=False):
     concurrency: int
     model_concurrency: int
     app_concurrency: int | None
+    app_requests_per_minute: int | None
     app_timeout_seconds: float
     model_timeout_seconds: float
     requests_per_minute: int | None

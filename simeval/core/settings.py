@@ -215,8 +215,16 @@ class Settings:
     app_concurrency: int | None = field(
         default=None,
         metadata=about(
-            LIMITS, "Turns in flight in the app, at most.", flag="--app-concurrency", unset="all", check=require_whole
+            LIMITS,
+            "Turns in flight in the app, at most.",
+            flag="--app-concurrency",
+            unset="10 for an app at a URL, else all",
+            check=require_whole,
         ),
+    )
+    app_requests_per_minute: int | None = field(
+        default=None,
+        metadata=about(LIMITS, "Turns per minute put to the app, at most.", flag="--app-rpm", check=require_whole),
     )
     app_timeout_seconds: float = field(
         default=60.0,
@@ -240,7 +248,12 @@ class Settings:
     )
     outage_seconds: float = field(
         default=300.0,
-        metadata=about(LIMITS, "Seconds to wait for a model that is down.", flag="--outage", check=require_seconds),
+        metadata=about(
+            LIMITS,
+            "Seconds to wait for a model or an app that is down.",
+            flag="--outage",
+            check=require_seconds,
+        ),
     )
     retry_config: RetryConfig | None = field(
         default=None,

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from simeval.core.capture import said_of
 from simeval.core.conversation import Conversation
-from simeval.errors import AppError, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
+from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
 
-Stage = Literal["app", "app_model", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
+Stage = Literal["app", "app_access", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
     "",
@@ -221,10 +221,12 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
     """
     if isinstance(error, AppError):
         return Failure(stage="app", error=clean(str(error)), cause="app")
+    if isinstance(error, AppNotAsked):
+        return Failure(stage="app_access", error=clean(str(error)), cause=error.outcome)
     if isinstance(error, ModelError):
         at = _STAGE_OF_ROLE.get(error.role, stage)
         if at == "app" and error.kind not in _OF_THE_APP:
-            at = "app_model"  # it could not be asked: missing, and no failure of the app
+            at = "app_access"  # it could not be asked: missing, and no failure of the app
         return Failure(stage=at, error=clean(str(error)), cause=error.kind)
     if isinstance(error, CheckFailed):
         return Failure(stage="check", error=clean(str(error)), cause="check")

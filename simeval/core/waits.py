@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Literal
 
@@ -50,3 +52,17 @@ def in_words(seconds: float) -> str:
     """Return a number of seconds with its noun."""
     shown = f"{seconds:.3g}" if seconds < 100 else f"{seconds:,.0f}"
     return f"{shown} second{'' if shown == '1' else 's'}"
+
+
+def seconds_of(retry_after: str | None) -> float | None:
+    """Read a Retry-After header, seconds or an HTTP date; None where it is missing or cannot be read."""
+    if retry_after is None:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None

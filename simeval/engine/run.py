@@ -185,7 +185,14 @@ async def _work_of(
 def _conclusion(simulation: Simulation, other: OtherRun | None) -> Callable[..., Statistician]:
     if simulation.entrants:
         return partial(Selector, apps=len(simulation.entrants))
-    return partial(Statistician, beside=[other.unanswered] if other else [], silence=simulation.target.app.silence)
+    is_here = simulation.context.shared.elsewhere is None  # else workers ask the app
+    app = simulation.target.app
+    return partial(
+        Statistician,
+        beside=[other.unanswered] if other else [],
+        silence=app.silence if is_here else None,
+        line=app.line,
+    )
 
 
 @asynccontextmanager

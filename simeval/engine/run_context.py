@@ -22,6 +22,7 @@ from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, Handler, model_handler
+from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, gate_of
 from simeval.engine.actors.blocking import Blocking
 from simeval.engine.actors.listener import Listener
 from simeval.engine.actors.recorder import Recorder
@@ -39,6 +40,7 @@ from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.limits.allowances import Allowances
+from simeval.models.limits.gate import Gate
 from simeval.models.protocol.model import Model, SharedModel
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
@@ -52,6 +54,7 @@ from simeval.scorers.llm.escalating import EscalatingScorer, as_composite
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import RubricBook
 from simeval.store.opening import as_database, load_run, rows_at
+from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.named import name_of, require_model_name
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -60,7 +63,7 @@ DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineResources:
-    """What all evaluations of an engine share: its settings and models, their limits, and the places in flight.
+    """What all evaluations of an engine share: settings, models, limits, places in flight, and gates of apps by name.
 
     `elsewhere` are those who hold and measure trials, where that is not done in this process.
     """
@@ -74,7 +77,7 @@ class EngineResources:
     examples: Mapping[str, Sequence[LabelledExample]]
     rubric_folder: Path | None
     in_flight: anyio.Semaphore
-    app_slots: anyio.Semaphore
+    gates: dict[str, Gate]
     elsewhere: "RemoteWorkers | None" = None
     listener: Listener | None = None
 
@@ -107,7 +110,7 @@ class EngineResources:
             examples={} if examples is None else read_examples(Path(examples)),
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
             in_flight=anyio.Semaphore(concurrency, fast_acquire=True),
-            app_slots=anyio.Semaphore(settings.app_concurrency or concurrency, fast_acquire=True),
+            gates={},
             elsewhere=elsewhere,
         )
 
@@ -284,7 +287,7 @@ class RunContext:
         threads = anyio.CapacityLimiter(settings.app_concurrency or settings.concurrency)
         return App(
             handler,
-            self.shared.app_slots,
+            self._line(handler, name),
             threads,
             seconds,
             is_model=not name,
@@ -292,6 +295,15 @@ class RunContext:
             blocking=Blocking(name) if name and handler.may_block else None,
             waits=self.models.waits,
         )
+
+    def _line(self, handler: Handler, name: str) -> AppLine:
+        """Return the line before an app; all evaluations of an engine share its limits and its pace."""
+        settings, is_at_url = self.settings, isinstance(handler.function, AddressedApp)
+        most = settings.app_concurrency or (AT_ONCE_AT_A_URL if is_at_url else settings.concurrency)
+        gate = self.shared.gates.get(name)
+        if gate is None:
+            gate = self.shared.gates[name] = gate_of(most, shared_out(settings).app_requests_per_minute)
+        return AppLine(name or "the app", gate, settings.outage_seconds, self.models.waits)
 
     def define(
         self, plans: Sequence[RunPlan], app_name: str, *, user: str, part: ShardPlan | None = None

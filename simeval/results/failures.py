@@ -7,7 +7,7 @@ _SENT = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answ
 # an exception of the app's own code: its kind and the line where it was raised, whatever it says of what was asked
 _RAISED = re.compile(r"^(\w+): .*( \([^()]*:\d+ in [^()]*\))$", re.DOTALL)
 _LINE = re.compile(r":\d+ in ")  # of a file of the app, where it raised
-_TURN = re.compile(r"^the app failed at turn \d+: ")
+_TURN = re.compile(r"^the app (?:failed|could not be asked) at turn \d+: ")
 
 
 def kind_of(error: str) -> str:

@@ -21,6 +21,7 @@ ENDINGS: Mapping[Ending, str] = {  # how one conversation ended
     "handed_off": "the user was handed over",
     "turn_limit": "the turns ran out",
     "app_error": "the app failed",
+    "not_asked": "the app could not be asked",
     "model_error": "a model failed",
     "world_error": "the world failed",
     "script_over": "the script was over",

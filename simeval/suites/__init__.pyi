@@ -3,7 +3,7 @@ from .apps.agui_app import AguiApp as AguiApp
 from .apps.command_app import CommandApp as CommandApp
 from .apps.http_app import HttpApp as HttpApp
 from .apps.mcp_app import McpApp as McpApp
-from .apps.remote_app import AppFailure as AppFailure
+from .apps.outcomes import AppFailure as AppFailure
 from .apps.remote_app import Exchange as Exchange
 from .apps.responses_app import ResponsesApp as ResponsesApp
 from .apps.socket_app import SocketApp as SocketApp

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -28,15 +28,17 @@ from simeval.core.conversation import (
 from simeval.core.logs import log
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
+from simeval.engine.actors.app_line import AppLine
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.streaming import WHO, joined, joined_in_thread, named
 from simeval.engine.actors.toolbox import Tool, Toolbox
 from simeval.engine.flow.demand import TrialScope
-from simeval.errors import AppError, DefinitionError, ModelError
+from simeval.errors import AppError, AppNotAsked, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.suites.apps.remote_app import AppFailure, RemoteApp
+from simeval.suites.apps.outcomes import AppFailure, of_exception
+from simeval.suites.apps.remote_app import RemoteApp
 
 TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
 _FIRST = ("message", "messages")  # what a handler is given first, where it says so
@@ -176,15 +178,15 @@ class Memory:
 class App:
     """Answers the user's messages with the handler, one conversation at a time.
 
-    `slots` bounds the turns answered at once; waiting for one is not part of the latency. A plain function
-    runs in a worker thread, at most as many at once as `threads` has tokens; one that never returns is
-    abandoned there when its time is up. An app that `is_model` has its time in each call, from when it is its turn:
-    what it waits for others is not its own; its first state is the trial's seed, and not an empty dict. Any other is
-    watched for its `silence` at the first turn, and for `blocking` the event loop at each.
+    A turn waits in the `line` until the app may be asked; that is not part of the latency. A plain function runs in a
+    worker thread, at most as many at once as `threads` has tokens; one that never returns is abandoned there when its
+    time is up. An app that `is_model` has its time in each call, from when it is its turn: what it waits for others is
+    not its own; its first state is the trial's seed, and not an empty dict. Any other is watched for its `silence` at
+    the first turn, and for `blocking` the event loop at each.
     """
 
     handler: Handler
-    slots: anyio.Semaphore
+    line: AppLine
     threads: anyio.CapacityLimiter
     timeout_seconds: float
     is_model: bool = False
@@ -210,27 +212,41 @@ class App:
         scope: TrialScope,
         tools: Mapping[str, Tool] = NO_TOOLS,
     ) -> tuple[Message, Any]:
-        """Answer one turn, and return the state that the handler wants back. Raises AppError, ModelError."""
+        """Answer one turn, and return the state that the handler wants back.
+
+        Raises AppError, AppNotAsked, ModelError.
+        """
+        before = _kept(state) if self.handler.may_block else None
+        return await self.line.ask(partial(self._answered, turn, history, state, before, scope, tools))
+
+    async def _answered(
+        self,
+        turn: int,
+        history: Sequence[ChatMessage],
+        state: Any,
+        before: Any,
+        scope: TrialScope,
+        tools: Mapping[str, Tool],
+    ) -> tuple[Message, Any]:
+        """Ask the app once. Where it could not be asked, its state is as it was `before`."""
         heard = [{**each} for each in history] if self.handler.takes_history else history[-1]["content"]
         arguments = (heard, state) if self.handler.takes_state else (heard,)
-        async with self.slots:
-            started = datetime.now(UTC)
-            in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
-            watched = nullcontext() if self.silence is None else self.silence.asking()
-            waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
-            limit = anyio.move_on_after(None if self.is_model else self.timeout_seconds)
-            with in_thread, watched, waited_for, limit:
-                made = await capture(partial(self._timed, arguments, tools))
-            if limit.cancelled_caught:
-                raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds)")
+        started = datetime.now(UTC)
+        in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
+        watched = nullcontext() if self.silence is None else self.silence.asking()
+        waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
+        limit = anyio.move_on_after(None if self.is_model else self.timeout_seconds)
+        with in_thread, watched, waited_for, limit:
+            made = await capture(partial(self._timed, arguments, tools))
+        if limit.cancelled_caught:
+            raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds)")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error
-            if isinstance(made.error, AppFailure):
-                raise AppError(turn, str(made.error)) from made.error
-            left = isinstance(made.error, LeftError)
-            said = str(made.error) if left else said_of(made.error)
-            raise AppError(turn, said + place_of(made.error)) from made.error
+            failed = _failed(turn, made.error)
+            if isinstance(failed, AppNotAsked):
+                _restore(state, before)
+            raise failed from made.error
         returned, seconds = made
         if isinstance(returned, ModelResponse):
             seconds = returned.seconds
@@ -318,6 +334,31 @@ class AppSession:
             made = await capture(partial(self.app.handler.leave, self.memory.state))
             if isinstance(made, Caught):
                 log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
+
+
+def _failed(turn: int, error: Exception) -> AppError | AppNotAsked:
+    """Return how a turn ended that raised an error: the app failed, or could not be asked."""
+    is_told = isinstance(error, (AppFailure, LeftError))
+    said = str(error) if is_told else said_of(error)
+    said = said if isinstance(error, AppFailure) else said + place_of(error)
+    failure = error if isinstance(error, AppFailure) else of_exception(error, said)
+    if failure.outcome == "failed":
+        return AppError(turn, said)
+    return AppNotAsked(turn, said, outcome=failure.outcome, retry_after=failure.retry_after)
+
+
+def _kept(state: Any) -> Any:
+    """Return a copy of a state of dicts and lists, two levels deep: deep enough for a history, and cheap."""
+    if isinstance(state, dict):
+        return {name: copy(value) if isinstance(value, (dict, list)) else value for name, value in state.items()}
+    return None
+
+
+def _restore(state: Any, before: Any) -> None:
+    """Put a state back as it was before a turn for which the app could not be asked."""
+    if before is not None:
+        state.clear()
+        state.update(before)
 
 
 def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:

@@ -17,13 +17,18 @@ from simeval.engine.actors.app import App, AppSession, Memory
 from simeval.engine.actors.listener import Listener
 from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.flow.demand import Demand
-from simeval.errors import AppError, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
+from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
 
 NOTHING_SAID = Beginning()
-ENDED_BY: Mapping[Stage, Ending] = {"app": "app_error", "world": "world_error", "check": "check_failed"}
+ENDED_BY: Mapping[Stage, Ending] = {
+    "app": "app_error",
+    "app_access": "not_asked",
+    "world": "world_error",
+    "check": "check_failed",
+}
 
 
-OF_ONE_TRIAL = (AppError, ModelError, WorldError, CheckFailed, NotMeasured, CannotTell)
+OF_ONE_TRIAL = (AppError, AppNotAsked, ModelError, WorldError, CheckFailed, NotMeasured, CannotTell)
 
 
 class Exchange(Protocol):
@@ -96,7 +101,7 @@ class Dialogue:
             raise
         except OF_ONE_TRIAL as error:
             failure = failure_of(error, "simulator", clean=self.clean)
-            if failure.stage == "app" and log.isEnabledFor(DEBUG):
+            if failure.stage in ("app", "app_access") and log.isEnabledFor(DEBUG):
                 log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
             return ENDED_BY.get(failure.stage, "model_error"), failure
         finally:

@@ -14,6 +14,7 @@ from simeval.core.preparation import Prepared
 from simeval.core.settings import Settings
 from simeval.core.spill import SpillFile
 from simeval.core.trial import Failure, Judgement, Score, Verdict
+from simeval.engine.actors.app_line import AppLine
 from simeval.engine.actors.empty_answers import EmptyAnswers
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.tally import Tally, outcome_of, show_found
@@ -61,7 +62,9 @@ class Statistician:
         begun: date,
         beside: Sequence[Unanswered] = (),
         silence: Silence | None = None,
+        line: AppLine | None = None,
     ) -> None:
+        self._line = line
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._unanswered, self._beside, self._begun = Unanswered(silence=silence), beside, begun
         self._empty = EmptyAnswers()
@@ -122,7 +125,14 @@ class Statistician:
 
     def result(self, run: RunRecord) -> SuiteResult:
         """Return the result of every scenario, in the suite's order."""
-        run = replace(run, notes=(*run.notes, *self._lost_pairs, *filter(None, [self._empty.said])))
+        run = replace(
+            run,
+            notes=(
+                *run.notes,
+                *self._lost_pairs,
+                *filter(None, [self._empty.said, self._line.said if self._line else ""]),
+            ),
+        )
         return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
 
     def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
@@ -195,7 +205,7 @@ class Statistician:
                 tally.extras.append(released)
                 continue
             tally.judgements.append(released)
-            self._unanswered.take(released)
+            self._unanswered.take(released, is_recalled=len(tally.judgements) <= tally.recalled)
             self._empty.take(released)
             for position, result in enumerate(released.results):
                 if tally.refusal(position):
@@ -214,6 +224,8 @@ class Statistician:
                 self._close(tally)
         if self._is_closed(tally):
             tally.extras += tally.order.waiting.values()
+        if self._unanswered.is_given_up:
+            self._end_all(self._unanswered.said)
 
     def _close(self, tally: Tally) -> None:
         """Need no more trials of a scenario; where it decides the suite and that is enough, of no other either."""
@@ -221,14 +233,14 @@ class Statistician:
         if self._settings.fail_fast and tally.decides(self._begun):
             outcome = combine([verdict.outcome for _, verdict in self._found(tally)])
             if not meets_gate(outcome, self._settings.gate):
-                self._end_others(tally)
+                self._end_all(f"the run ended because {tally.plan.title!r} did not pass (fail-fast)")
 
-    def _end_others(self, deciding: Tally) -> None:
+    def _end_all(self, why: str) -> None:
         """Pay for no more trials of any scenario; those that are known come first, and may yet settle theirs."""
         for tally in self._tallies:
             if self._is_closed(tally) or tally.undecided_because:
                 continue
-            tally.undecided_because = f"the run ended because {deciding.plan.title!r} did not pass (fail-fast)"
+            tally.undecided_because = why
             if len(tally.judgements) < tally.recalled:
                 self._demand.grant(tally.plan.position, tally.recalled)
                 self._demand.end_beyond(tally.plan.position, tally.recalled)

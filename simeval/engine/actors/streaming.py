@@ -8,7 +8,7 @@ from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.frames import defined_at
-from simeval.suites.apps.remote_app import AppFailure
+from simeval.suites.apps.outcomes import AppFailure
 
 WHO = "the handler"
 

@@ -12,7 +12,7 @@ from simeval.datasets.dataset import RETURNED, Dataset
 from simeval.engine.actors.app import App, Handler, is_async
 from simeval.engine.actors.streaming import named
 from simeval.errors import DefinitionError
-from simeval.suites.apps.remote_app import AppFailure
+from simeval.suites.apps.outcomes import AppFailure
 
 OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
 

@@ -1,6 +1,7 @@
-"""An app that never answered: each conversation failed at its first turn, in one way, so nothing is known of it."""
+"""An app that never answered: every conversation ended at its first turn, so nothing is known of the app."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 from simeval.core.counted import counted_of
@@ -11,6 +12,8 @@ from simeval.results.failures import kind_of, without_turn
 
 _CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
 FIRST_FEW = 5  # conversations after which it is told
+GIVEN_UP = 10  # conversations after which no further one is held
+SHOWN_KINDS = 3  # of errors
 
 
 @dataclass(slots=True)
@@ -25,27 +28,45 @@ class Unanswered:
     silence: Silence | None = None
     taken: int = 0
     has_answered: bool = False
-    causes: dict[str, str] = field(default_factory=dict)
+    _new: int = 0
+    _kinds: Counter[str] = field(default_factory=Counter)
+    _errors: dict[str, str] = field(default_factory=dict)  # the first error of each kind
 
-    def take(self, judgement: Judgement) -> None:
-        """Look at one more trial that counts."""
+    def take(self, judgement: Judgement, *, is_recalled: bool = False) -> None:
+        """Look at one more trial that counts; one that is recalled was held by an earlier attempt."""
         failure = judgement.failure
         self.taken += 1
-        if failure is None or failure.stage != "app" or judgement.conversation.responses:
+        self._new += not is_recalled
+        if failure is None or failure.stage not in ("app", "app_access") or judgement.conversation.responses:
             self.has_answered = True
             return
-        self.causes.setdefault(_CHANGING.sub("#", kind_of(failure.error)), failure.error)
-        is_answering = self.silence is not None and self.silence.has_answered
-        if self.taken == FIRST_FEW and self.said and not is_answering:
-            warn_all(f"{self.who} has not answered once in {counted_of(self.taken, self.asked)}: {self._cause}")
+        kind = _CHANGING.sub("#", kind_of(failure.error))
+        self._kinds[kind] += 1
+        self._errors.setdefault(kind, without_turn(failure.error))
+        if self.taken == FIRST_FEW and self.said and not self._is_answering:
+            warn_all(f"{self.who} has not answered once in {counted_of(self.taken, self.asked)}: {self._causes}")
 
     @property
     def said(self) -> str:
-        """What keeps everything from being concluded, where all trials failed so; else nothing."""
-        if self.has_answered or len(self.causes) != 1:
+        """Say why nothing can be concluded, where the app never answered; else nothing."""
+        if self.has_answered or not self._kinds:
             return ""
-        return f"{self.who} never answered in {counted_of(self.taken, self.asked)}: {self._cause}"
+        return f"{self.who} never answered in {counted_of(self.taken, self.asked)}: {self._causes}"
 
     @property
-    def _cause(self) -> str:
-        return without_turn(next(iter(self.causes.values())))
+    def is_given_up(self) -> bool:
+        """Whether it has been asked often enough to hold no further conversation."""
+        return self._new >= GIVEN_UP and bool(self.said) and self.silence is not None and not self._is_answering
+
+    @property
+    def _is_answering(self) -> bool:
+        return self.silence is not None and self.silence.has_answered
+
+    @property
+    def _causes(self) -> str:
+        """Name the errors, each kind with how often it came, where there are several."""
+        if len(self._kinds) == 1:
+            return next(iter(self._errors.values()))
+        shown = [f"{times} x {self._errors[kind]}" for kind, times in self._kinds.most_common(SHOWN_KINDS)]
+        more = len(self._kinds) - len(shown)
+        return "; ".join([*shown, *([f"and {counted_of(more, 'other kind')}"] if more else [])])

@@ -20,7 +20,14 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
 
 WHAT = "shard"  # the entry of a definition that says which it is
-SHARED = ("max_cost_usd", "max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
+SHARED = (
+    "max_cost_usd",
+    "max_calls",
+    "max_tokens",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "app_requests_per_minute",
+)
 DIGITS = 3  # of a weight: machines may differ in the last ones
 
 

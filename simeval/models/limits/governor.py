@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
 from time import monotonic
-
-import anyio
 
 from simeval.core.logs import log, warn_all
 from simeval.core.waits import Waits
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import LONGEST_RETRY_AFTER
 from simeval.models.limits.breaker import OUTAGE_KINDS, Breaker
+from simeval.models.limits.gate import Gate
 from simeval.models.limits.traffic import Outcome, Ticket, Traffic
 from simeval.models.protocol.model import Completion, Request, Wrapped
 
@@ -19,7 +17,6 @@ MOST_PROBES = 8  # of one call: 25 seconds, where it is the only one
 FOR_GOOD: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model", "bad_request"})
 LONG_PROMPT = 1_000  # tokens; no server has a smaller context, so that none cuts off what is shorter
 MOST_CHARACTERS = 8  # a token; English has 4 to 5, code and other scripts fewer
-NAP_SECONDS = 0.005  # at the least: waking costs 100 µs of CPU, and the pace catches up
 
 
 @dataclass(slots=True)
@@ -40,11 +37,14 @@ class Governed(Wrapped):
     waits: Waits = field(default_factory=Waits, repr=False)
     answers: int = field(default=0, init=False)
     breaker: Breaker = field(default_factory=Breaker, init=False)
-    _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False)
-    _changed: anyio.Event | None = field(default=None, init=False)
+    _gate: Gate = field(init=False)
     _last: ModelError | None = field(default=None, init=False)
     _may_cut: bool = field(default=False, init=False)  # whether it was told that prompts may be cut off
     _most_counted: int = field(default=0, init=False)  # tokens of a prompt
+
+    def __post_init__(self) -> None:
+        Wrapped.__post_init__(self)
+        self._gate = Gate(self.traffic)
 
     async def complete(self, request: Request) -> Completion:
         """Wait in line, then answer."""
@@ -87,16 +87,13 @@ class Governed(Wrapped):
             )
 
     async def _admitted(self) -> tuple[Ticket, bool]:
-        """Wait until a call may start, and start it; nothing is waited for between the two."""
-        async with self._line:
-            while (seconds := self._wait(monotonic())) > 0:
-                self._changed = anyio.Event()
-                with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
-                    await self._changed.wait()
-            is_probe = self.breaker.is_open
-            if is_probe:
-                self.breaker.probe()
-            return self.traffic.start(monotonic()), is_probe
+        """Wait until a call may start, and start it; say whether it probes a model that is down."""
+        ticket = await self._gate.enter(self._wait, self._probe_if_down)
+        return ticket, self.breaker.is_open
+
+    def _probe_if_down(self) -> None:
+        if self.breaker.is_open:
+            self.breaker.probe()
 
     def _wait(self, now: float) -> float:
         """Return the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""
@@ -132,8 +129,7 @@ class Governed(Wrapped):
         if self.traffic.end(ticket, now, outcome, retry_after=retry_after, tokens=tokens):
             log.debug("limits cut", model=self.name, why=outcome, **self.traffic.describe())
         self._tell_breaker(outcome, failure, now, is_probe=is_probe, request=request)
-        if self._changed is not None:
-            self._changed.set()
+        self._gate.changed()
 
     def _tell_breaker(
         self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: Request

@@ -44,13 +44,15 @@ class Ticket:
 class Traffic:
     """Says when the next call may start. Times never go back from one call of a method to the next.
 
-    `most` is how many calls may be under way, `requests` and `tokens` are fixed limits. A call is charged the mean of
+    `most` is how many calls may be under way, `at_first` how many before the first answer; `requests` and `tokens` are
+    fixed limits. A call is charged the mean of
     tokens when it starts, and what it used when it has ended.
     """
 
     most: int
     requests: Budget | None = None
     tokens: Budget | None = None
+    at_first: int = FIRST_AT_ONCE
     pace: Pace = field(default_factory=Pace)
     in_flight: int = field(default=0, init=False)
     _answers: int = field(default=0, init=False)
@@ -58,7 +60,7 @@ class Traffic:
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next call may start: 0 for now, inf for not before a call has ended."""
-        if self.in_flight >= min(self.most, FIRST_AT_ONCE + self._answers):
+        if self.in_flight >= min(self.most, self.at_first + self._answers):
             return inf
         seconds = self.pace.wait(now)
         for budget in (self.requests, self.tokens):

@@ -23,6 +23,7 @@ import anyio
 from simeval.core.conversation import FIRST_TEXT
 from simeval.core.logs import log
 from simeval.core.validation import closest
+from simeval.core.waits import seconds_of
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
@@ -37,7 +38,6 @@ from simeval.models.providers.openai_format import (
     first_token_of,
     is_cut,
     kind_of,
-    seconds_of,
 )
 
 _KINDS: Mapping[str, ModelErrorKind] = {

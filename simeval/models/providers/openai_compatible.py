@@ -18,6 +18,7 @@ from multidict import CIMultiDict
 from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
 from simeval.core.unreached import cause_of
+from simeval.core.waits import seconds_of
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
@@ -31,7 +32,6 @@ from simeval.models.providers.openai_format import (
     first_token_of,
     is_cut,
     kind_of,
-    seconds_of,
 )
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from math import exp
 from typing import Any
@@ -142,20 +140,6 @@ def first_token_of(choice: Any) -> Mapping[str, float]:
         return {each["token"]: exp(each["logprob"]) for each in top}
     except (KeyError, IndexError, TypeError, AttributeError):
         return {}
-
-
-def seconds_of(retry_after: str | None) -> float | None:
-    """Read a Retry-After header, seconds or an HTTP date; None where there is none that can be read."""
-    if retry_after is None:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
 
 
 def kind_of(status: int, codes: Collection[str] = (), problem: str = "") -> ModelErrorKind:

@@ -20,7 +20,8 @@ LONGEST_CAUSE = 140  # characters of what went wrong, as the name of a group
 MET, MISSED, MISSING, UNNEEDED, MEASURED = "met", "missed", "missing", "unneeded", "measured"
 STAGES = {
     "app": "The app failed",
-    "app_model": "The app's model could not be asked",
+    "app_access": "The app could not be asked",
+    "app_model": "The app's model could not be asked",  # of older runs
     "simulator": "The simulated user could not be asked",
     "judge": "The judge could not rate it",
     "rubric": "There was no rubric to judge by",

@@ -10,7 +10,8 @@ from simeval.core.conversation import ChatMessage
 from simeval.suites.apps.addressed_app import AddressedApp, key_headers, require_address
 from simeval.suites.apps.http_wire import SERVER_SENT, Request, values_of, with_cookies
 from simeval.suites.apps.json_rpc import METHOD_NOT_FOUND, RpcFailure, call, errors_told, result_in
-from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable, quoted
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply
 
 FORM = "a2a:URL, such as a2a:http://localhost:9999"
@@ -75,9 +76,9 @@ class A2aApp(AddressedApp):
             try:
                 async with self._wire.sent(request, kept, Reply(), where=self.url) as answer:
                     cards = [value async for value in values_of(answer, Reply()) if isinstance(value, Mapping)]
-            except Unreachable:
-                raise
-            except AppFailure:
+            except AppFailure as failure:
+                if failure.outcome != "failed":
+                    raise
                 continue
             if cards:
                 return _interface_of(cards[0], self.url)

@@ -12,8 +12,9 @@ import anyio
 
 from simeval.core.conversation import ChatMessage
 from simeval.errors import DefinitionError
+from simeval.suites.apps.outcomes import AppFailure, of_exit_status
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import AppFailure, Session, quoted
+from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reading, Reply, value_of
 
 PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
@@ -57,7 +58,7 @@ class CommandApp(ProtocolApp):
         reply.status = f"exit status {done.returncode}"
         if done.returncode:
             said = quoted(complaint[-500:] or reply.came) or "it wrote nothing"
-            raise AppFailure(f"{reply.status}: {said}")
+            raise of_exit_status(f"{reply.status}: {said}", done.returncode)
         if not reply.came:
             raise AppFailure("it wrote nothing on its standard output")
         reply.take(value_of(reply.came))

@@ -12,7 +12,8 @@ from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_wire import HINTS, Request, values_of, with_cookies
-from simeval.suites.apps.remote_app import AppFailure, Session
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.templates import written
 

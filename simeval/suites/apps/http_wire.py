@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from simeval.core.unreached import cause_of
-from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable, quoted
+from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
+from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply, events_of, value_of
 
 if TYPE_CHECKING:
     import aiohttp
 
 SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
+IDLE_SECONDS = 4.0  # how long a connection is kept for the next turn: servers close it after 5, in the middle of one
 NO_ANSWER = 300  # the status from which on there is none
 LONGEST_LINE = 2**23  # bytes of one event of a stream
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
@@ -27,7 +29,7 @@ HINTS: Mapping[int, str] = {  # for an app that a suite describes, by the status
     405: "check the path of its URL, or set `method:`",
     415: _BODY,
     422: _BODY,
-    429: "it takes fewer requests at a time: lower --concurrency",
+    429: "it takes fewer requests at a time: --app-rpm or --app-concurrency",
 }
 
 
@@ -48,7 +50,7 @@ class Wire:
         self.users += 1
         if self.connected is None:
             self.connected = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
                 read_bufsize=LONGEST_LINE // 2,  # a line may be twice that
@@ -88,10 +90,11 @@ class Wire:
                 yield answer
         except aiohttp.ClientPayloadError as error:
             raise AppFailure(broken_off(reply)) from error
-        except aiohttp.ServerDisconnectedError as error:
-            raise Unreachable(f"{where or request.url} closed the connection without an answer") from error
+        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
+            raise unreached(where or request.url, error) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise Unreachable(f"{where or request.url} cannot be reached ({cause_of(error)})") from error
+            why = "" if isinstance(error, aiohttp.ServerDisconnectedError) else f" ({cause_of(error)})"
+            raise AppFailure(f"{where or request.url} closed the connection without an answer{why}") from error
 
     @property
     def opened(self) -> aiohttp.ClientSession:
@@ -130,7 +133,7 @@ async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping
         said = quoted(body).removeprefix(f"{answer.status}: ") or answer.reason
         said = f"it redirects to {elsewhere}" if elsewhere else said
         hint = f" ({hints[answer.status]})" if answer.status in hints else ""
-        raise AppFailure(f"HTTP {answer.status}: {said}{hint}", body=body)
+        raise of_status(f"HTTP {answer.status}: {said}{hint}", answer.status, answer.headers, body=body)
     if kind == "text/html":
         raise AppFailure(f"it answered with a page of HTML and not with JSON or text: {quoted(body)}")
     yield value_of(body)

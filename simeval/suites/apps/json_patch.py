@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from simeval.suites.apps.remote_app import AppFailure, quoted
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import quoted
 
 
 def patched(value: Any, operations: Sequence[Mapping[str, Any]]) -> Any:

@@ -6,18 +6,21 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from simeval.suites.apps.remote_app import AppFailure, quoted
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import quoted
 from simeval.suites.apps.replies import value_of
 
 METHOD_NOT_FOUND = -32601
 
 
 class RpcFailure(AppFailure):
-    """An error that was answered instead of a result."""
+    """An error that was answered instead of a result, with the outcome of the HTTP status that it came with."""
 
-    def __init__(self, error: Mapping[str, Any]) -> None:
+    def __init__(self, error: Mapping[str, Any], of: AppFailure | None = None) -> None:
         self.code, self.data = error.get("code"), error.get("data")
         super().__init__(f"it answers with error {self.code}: {quoted(str(error.get('message', '')))}")
+        if of is not None:
+            self.outcome, self.retry_after = of.outcome, of.retry_after
 
 
 def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def errors_told() -> Iterator[None]:
         found = value_of(failure.body)
         error = found.get("error") if isinstance(found, Mapping) else None
         if isinstance(error, Mapping) and "code" in error:
-            raise RpcFailure(error) from failure
+            raise RpcFailure(error, failure) from failure
         raise
 
 

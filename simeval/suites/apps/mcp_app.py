@@ -14,7 +14,8 @@ from simeval.suites.apps.addressed_app import AddressedApp, require_address
 from simeval.suites.apps.command_app import PROGRAM, require_program
 from simeval.suites.apps.json_rpc import RpcFailure
 from simeval.suites.apps.mcp_lines import HttpLine, McpLine, ProcessLine
-from simeval.suites.apps.remote_app import AppFailure, Session, quoted
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import USUAL, Reading, Reply, value_of
 
 FORM = "mcp:URL#TOOL or mcp:PROGRAM ARGUMENTS#TOOL, such as mcp:http://localhost:8000/mcp#ask"
@@ -133,7 +134,7 @@ class McpApp(AddressedApp):
                 raise
             return False
         except AppFailure as failure:
-            if not failure.body:  # it is no HTTP status, but there is no server or no answer
+            if failure.outcome != "failed" or not failure.body:  # there is no server, no answer, or no access
                 raise
             return False
         return not limit.cancelled_caught and MODERN in (found.get("supportedVersions") or [])

@@ -16,7 +16,8 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from simeval.suites.apps.addressed_app import key_headers
 from simeval.suites.apps.http_wire import LONGEST_LINE, Request, Wire, values_of, with_cookies
 from simeval.suites.apps.json_rpc import call, errors_told, result_in
-from simeval.suites.apps.remote_app import AppFailure, Session, quoted
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply, value_of
 
 PROBE_SECONDS = 5.0  # some programs answer nothing before the handshake

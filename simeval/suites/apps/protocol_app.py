@@ -10,7 +10,8 @@ from typing import Any, Self
 import anyio
 
 from simeval.core.conversation import AppResponse, ChatMessage
-from simeval.suites.apps.remote_app import AppFailure, Exchange, Session
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Exchange, Session
 from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.templates import hidden
 
@@ -57,8 +58,8 @@ class ProtocolApp(ABC):
         try:
             kept = await self._turn(messages, kept, reply)
         except AppFailure as failure:
-            said = hidden(str(failure), self._templates)
-            return Exchange(reply.status, hidden(reply.came, self._templates), failure=said)
+            failure.args = (hidden(str(failure), self._templates),)
+            return Exchange(reply.status, hidden(reply.came, self._templates), failure=failure)
         return Exchange(reply.status, hidden(reply.came, self._templates), response=reply.response(kept))
 
     async def leave(self, state: Mapping[str, Any]) -> None:

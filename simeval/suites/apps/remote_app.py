@@ -10,20 +10,9 @@ from uuid import uuid4
 
 from simeval.core.conversation import AppResponse, ChatMessage
 from simeval.core.trace_context import new_traceparent
+from simeval.suites.apps.outcomes import AppFailure
 
 SHOWN = 200  # characters of what an app said that is quoted
-
-
-class AppFailure(Exception):
-    """What an app did instead of answering; `body` is what it sent with an HTTP status that is no answer."""
-
-    def __init__(self, said: str, *, body: str = "") -> None:
-        super().__init__(said)
-        self.body = body
-
-
-class Unreachable(AppFailure):
-    """Nothing answers at an app's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +25,12 @@ class Exchange:
     status: str
     body: str
     response: AppResponse | None = None
-    failure: str | None = None
+    failure: AppFailure | None = None
 
     def answer(self) -> AppResponse:
         """Return what was understood. Raises AppFailure where that is no answer."""
         if self.response is None:
-            raise AppFailure(self.failure or "no answer")
+            raise self.failure or AppFailure("no answer")
         return self.response
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.tool_calls import called_tool
-from simeval.suites.apps.remote_app import AppFailure, Session, quoted
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.templates import MISSING, found_at
 
 USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # where a reply is looked for

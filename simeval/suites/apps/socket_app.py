@@ -12,7 +12,8 @@ from simeval.core.unreached import cause_of
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_wire import Wire, broken_off
-from simeval.suites.apps.remote_app import AppFailure, Session, Unreachable
+from simeval.suites.apps.outcomes import AppFailure, of_close_code, of_status, unreached
+from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply, value_of
 from simeval.suites.apps.templates import MISSING, found_at, steps_of, written
 
@@ -86,9 +87,12 @@ class SocketApp(DescribedApp):
             return await self._wire.opened.ws_connect(written(self.url, values), headers=headers, max_msg_size=0)
         except aiohttp.WSServerHandshakeError as error:
             kind = error.headers.get("Content-Type", "nothing").partition(";")[0] if error.headers else "nothing"
-            raise AppFailure(f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}") from error
+            said = f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}"
+            raise of_status(said, error.status, error.headers) from error
+        except aiohttp.ClientConnectorError as error:
+            raise unreached(self.url, error) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise Unreachable(f"{self.url} cannot be reached ({cause_of(error)})") from error
+            raise AppFailure(f"{self.url} opens no WebSocket ({cause_of(error)})") from error
 
     async def _say(self, text: str, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> None:
         reply.status, reply.is_stream = "a WebSocket", bool(self._until)
@@ -104,7 +108,7 @@ class SocketApp(DescribedApp):
         frame = await socket.receive()
         if frame.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             code = f" (code {socket.close_code})" if socket.close_code else ""
-            raise AppFailure(f"{broken_off(reply)}: it closed the connection{code}")
+            raise of_close_code(f"{broken_off(reply)}: it closed the connection{code}", socket.close_code)
         text = frame.data if isinstance(frame.data, str) else frame.data.decode("utf-8", "replace")
         reply.came += f"{text}\n"
         value = value_of(text)

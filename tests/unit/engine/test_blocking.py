@@ -11,6 +11,7 @@ import pytest
 from simeval.core.conversation import Beginning, Message
 from simeval.engine.actors import blocking
 from simeval.engine.actors.app import App, Handler, Memory
+from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.suites.apps.command_app import CommandApp
 from tests.support.suites import Engine, good_app, scenario
@@ -40,7 +41,9 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def converse(bot: Callable[..., Any], turns: int, between: Callable[[], None] = lambda: None) -> None:
-    app = App(Handler.of(bot), anyio.Semaphore(5), anyio.CapacityLimiter(5), 60, blocking=Blocking("pizza:bot"))
+    app = App(
+        Handler.of(bot), AppLine("pizza:bot", gate_of(5)), anyio.CapacityLimiter(5), 60, blocking=Blocking("pizza:bot")
+    )
     session = app.open(Beginning(), Memory({}), cast("Any", None))
     for _ in range(turns):
         await session.answer(Message(role="user", content="hi"))

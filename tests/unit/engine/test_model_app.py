@@ -10,8 +10,9 @@ from simeval.core.settings import RetryConfig, Settings
 from simeval.core.trial import failure_of
 from simeval.core.usage import Ledger
 from simeval.engine.actors.app import App, Handler, Memory, model_handler
+from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.errors import ModelError
-from simeval.models.limits import governor
+from simeval.models.limits import gate, governor
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.registry import Models
 from simeval.testing import ScriptedModel
@@ -24,7 +25,8 @@ TIMEOUT = 8.0
 
 @pytest.fixture(autouse=True)
 def _clock_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(governor, "monotonic", anyio.current_time)
+    for module in (gate, governor):
+        monkeypatch.setattr(module, "monotonic", anyio.current_time)
     monkeypatch.setattr("simeval.models.limits.bounds.perf_counter", anyio.current_time)
 
 
@@ -33,7 +35,7 @@ def app_of(model: ScriptedModel, **settings: Any) -> App:
     models = Models(Settings(retry_config=RetryConfig(max_attempts=2, backoff_multiplier=0), **settings))
     caller = models.caller(models.get(model, "app"), Ledger(), role="app")
     handler = Handler.of(model_handler(caller, timeout_seconds=TIMEOUT))
-    return App(handler, anyio.Semaphore(50), anyio.CapacityLimiter(50), TIMEOUT, is_model=True)
+    return App(handler, AppLine("the app", gate_of(50)), anyio.CapacityLimiter(50), TIMEOUT, is_model=True)
 
 
 async def answer_of(app: App) -> Message:
@@ -77,7 +79,7 @@ async def test_a_call_that_takes_longer_than_the_apps_time_is_missing_and_no_fai
 
     assert "no answer within 8 seconds" in str(error)
     failure = failure_of(error, "simulator", clean=str)
-    assert (failure.stage, failure.cause) == ("app_model", "timeout")
+    assert (failure.stage, failure.cause) == ("app_access", "timeout")
 
 
 async def test_what_its_users_would_meet_as_well_is_the_apps_failure() -> None:

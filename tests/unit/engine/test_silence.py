@@ -8,6 +8,7 @@ import pytest
 
 from simeval.core.conversation import Beginning, Message
 from simeval.engine.actors.app import App, Handler, Memory
+from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.engine.actors.silence import Silence
 from simeval.errors import AppError
 from tests.support.fake_clock import anyio_backend  # noqa: F401
@@ -24,8 +25,8 @@ async def ask(seconds: float, *, limit: float = 60.0, times: int = 1) -> None:
         await anyio.sleep(seconds)
         return message
 
-    slots, threads = anyio.Semaphore(5), anyio.CapacityLimiter(5)
-    app = App(Handler.of(bot), slots, threads, limit, silence=Silence("pizza:bot", limit))
+    line, threads = AppLine("pizza:bot", gate_of(5)), anyio.CapacityLimiter(5)
+    app = App(Handler.of(bot), line, threads, limit, silence=Silence("pizza:bot", limit))
     session = app.open(Beginning(), Memory({}), cast("Any", None))
     for _ in range(times):
         await session.answer(Message(role="user", content="hi"))

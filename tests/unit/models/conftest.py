@@ -3,9 +3,10 @@
 import anyio
 import pytest
 
-from simeval.models.limits import governor
+from simeval.models.limits import gate, governor
 
 
 @pytest.fixture(autouse=True)
 def _clock_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(governor, "monotonic", anyio.current_time)
+    for module in (gate, governor):
+        monkeypatch.setattr(module, "monotonic", anyio.current_time)

@@ -15,7 +15,7 @@ from simeval.suites.apps.agui_app import AguiApp
 from simeval.suites.apps.json_patch import patched
 from simeval.suites.apps.mcp_app import McpApp
 from simeval.suites.apps.named import app_of
-from simeval.suites.apps.remote_app import AppFailure
+from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.serving import serving

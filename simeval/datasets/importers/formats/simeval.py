@@ -10,7 +10,7 @@ from simeval.datasets.importers.records import Opening, Unreadable, examples_fro
 
 NAME = "simeval"
 _KEYS = {"id", "inputs", "outputs", "metadata", "conversation", "split", "tags"}
-_UNHELD = ("app", "app_model", "simulator", "world", "engine", "run")  # where it was the conversation that failed
+_UNHELD = ("app", "app_access", "app_model", "simulator", "world", "engine", "run")  # the conversation failed
 
 
 def looks_like(opening: Opening) -> bool:

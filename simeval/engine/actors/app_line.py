@@ -1,0 +1,123 @@
+"""The line before an app: how often it is asked, and what happens when it could not be asked.
+
+turn ──► limits and pace ──► ask ──┬──► it answered, or failed                         data about the app
+▲                  ├──► later, or not reached ──► wait ──┐
+│                  │                                     │
+└──────────────────┼─────────────────────────────────────┘
+└──► still so, or a key is refused                  the trial is missing
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from math import inf
+from random import uniform
+from time import monotonic
+from typing import TypeVar
+
+import anyio
+
+from simeval.core.counted import counted_of
+from simeval.core.logs import warn_all
+from simeval.core.waits import Waits, in_words
+from simeval.errors import AppError, AppNotAsked
+from simeval.models.limits.gate import Gate
+from simeval.models.limits.traffic import Budget, Outcome, Ticket, Traffic
+
+T = TypeVar("T")
+
+AT_ONCE_AT_A_URL = 10  # turns: servers are made for users who read and write, not for a test that does not
+MOST_TRIES = 24  # of one turn that is refused while others are answered
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0  # before another try, where the app does not say how long
+TOLD_SECONDS = 5.0  # without one answer, while the app refuses
+
+
+def gate_of(most: int, requests_per_minute: int | None = None) -> Gate:
+    """Return the gate of an app that takes at most so many turns at once, and so many a minute."""
+    requests = Budget(requests_per_minute / 60) if requests_per_minute else None
+    return Gate(Traffic(most, requests, at_first=most))
+
+
+@dataclass(slots=True)
+class AppLine:
+    """Asks one app turn by turn, no more at once and no faster than it takes; `name` is the app's.
+
+    A turn that is refused with "later", or that does not reach an app which was reached before, is tried again: after
+    the time the app names, else at random up to a bound that doubles. The pace is learnt as for models (Traffic). The
+    turn is given up after `outage_seconds`, after MOST_TRIES, or at once while the app has refused everything for
+    `outage_seconds`.
+    """
+
+    name: str
+    gate: Gate
+    outage_seconds: float = 300.0
+    waits: Waits = field(default_factory=Waits, repr=False)
+    refusals: int = field(default=0, init=False)
+    _last_refusal: str = field(default="", init=False)
+    _was_reached: bool = field(default=False, init=False)
+    _refusing_since: float | None = field(default=None, init=False)
+    _is_told: bool = field(default=False, init=False)
+
+    async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work of a turn when it is its time, and again where the app could not be asked.
+
+        Raises what the work raises; AppNotAsked only where trying again is no use.
+        """
+        tries, since = 0, monotonic()
+        while True:
+            ticket = await self.gate.enter()
+            outcome: Outcome = "abandoned"
+            try:
+                made = await work()
+                outcome = "answered"
+                return made
+            except AppNotAsked as error:
+                outcome = "refused" if error.outcome == "later" else "failed"
+                refused = error
+            except AppError:
+                outcome = "answered"
+                raise
+            finally:
+                self._end(ticket, outcome)
+            tries += 1
+            seconds = self._refused(refused, tries)
+            if self._is_useless(refused, tries, monotonic() - since + seconds):
+                refused.tries = tries
+                raise refused
+            with self.waits.during("refused", self.name, seconds=seconds):
+                await anyio.sleep(seconds)
+
+    def _end(self, ticket: Ticket, outcome: Outcome) -> None:
+        """Take in how a turn ended, and let the next one in."""
+        self.gate.traffic.end(ticket, monotonic(), outcome)
+        self.gate.changed()
+        if outcome == "answered":
+            self._was_reached, self._refusing_since = True, None
+
+    def _refused(self, error: AppNotAsked, tries: int) -> float:
+        """Count a turn that could not be asked, and return the seconds until its next try."""
+        now = monotonic()
+        self.refusals += 1
+        self._last_refusal = error.problem
+        self._refusing_since = now if self._refusing_since is None else self._refusing_since
+        if not self._is_told and now - self._refusing_since > TOLD_SECONDS:
+            self._is_told = True
+            most = in_words(self.outage_seconds)
+            warn_all(f"{self.name} refuses every message ({error.problem}); waiting for it, {most} at most (--outage)")
+        bound = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (tries - 1))
+        return error.retry_after if error.retry_after is not None else uniform(0.0, bound)
+
+    def _is_useless(self, error: AppNotAsked, tries: int, seconds: float) -> bool:
+        """Return whether a turn is given up, which would have been waited for so many seconds at its next try."""
+        is_down = self._refusing_since is not None and monotonic() - self._refusing_since > self.outage_seconds
+        can_pass = error.outcome == "later" or (error.outcome == "network" and self._was_reached)
+        return not can_pass or is_down or tries >= MOST_TRIES or seconds > self.outage_seconds
+
+    @property
+    def said(self) -> str:
+        """Say how often the app could not be asked, and how fast it was asked in the end; nothing where it could."""
+        if not self.refusals:
+            return ""
+        rate = self.gate.traffic.pace.rate
+        pace = "" if rate == inf else f", in the end {rate:.3g} times a second"
+        times = counted_of(self.refusals, "time")
+        return f"{self.name} could not be asked {times}, last: {self._last_refusal}; it was asked again{pace}"
