@@ -5,6 +5,7 @@ SimevalError
 │   └── SuiteFileError     the same, in a file: names file, line and field
 ├── AppError               the app under test raised, timed out or returned the wrong type
 ├── AppNotAsked            the app said "later", refused our key or was not reached; the trial is missing data
+├── AppUnusable            the app has refused every message for too long: the run stops
 ├── ModelError             a call to a language model that failed; the trial it served is missing data
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
@@ -24,6 +25,7 @@ from typing import Any, Literal
 __all__ = [
     "AppError",
     "AppNotAsked",
+    "AppUnusable",
     "CannotTell",
     "CheckFailed",
     "DatasetChanged",
@@ -129,6 +131,17 @@ class AppNotAsked(SimevalError):
     def __str__(self) -> str:
         tries = f" (tried {self.tries} times)" if self.tries > 1 else ""
         return f"the app could not be asked at turn {self.turn}: {self.problem}{tries}"
+
+
+class AppUnusable(SimevalError):
+    """The app has refused every message for so long that the run stops."""
+
+    def __init__(self, name: str, problem: str, seconds: float) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(
+            f"{name} has refused every message for {seconds:.0f} s, last: {problem}; run again (--resume) when it "
+            "answers, or wait longer with --outage"
+        )
 
 
 class ModelError(SimevalError):

@@ -8,11 +8,11 @@ from traceback import extract_tb
 from typing import TypeVar
 
 from simeval.core.frames import OURS, OWN, rank_of
-from simeval.errors import DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError
+from simeval.errors import AppUnusable, DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError
 
 T = TypeVar("T")
 
-STOPS_THE_RUN = (ModelUnusable, RunStopped, StoreError, DatasetChanged, NoWorkers)
+STOPS_THE_RUN = (AppUnusable, ModelUnusable, RunStopped, StoreError, DatasetChanged, NoWorkers)
 
 
 @dataclass(frozen=True, slots=True)

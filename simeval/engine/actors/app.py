@@ -358,7 +358,7 @@ def _restore(state: Any, before: Any) -> None:
     """Put a state back as it was before a turn for which the app could not be asked."""
     if before is not None:
         state.clear()
-        state.update(before)
+        state.update(_kept(before))
 
 
 def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:

@@ -19,7 +19,7 @@ import anyio
 from simeval.core.counted import counted_of
 from simeval.core.logs import warn_all
 from simeval.core.waits import Waits, in_words
-from simeval.errors import AppError, AppNotAsked
+from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.models.limits.gate import Gate
 from simeval.models.limits.traffic import Budget, Outcome, Ticket, Traffic
 
@@ -28,6 +28,7 @@ T = TypeVar("T")
 AT_ONCE_AT_A_URL = 10  # turns: servers are made for users who read and write, not for a test that does not
 MOST_TRIES = 24  # of one turn that is refused while others are answered
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0  # before another try, where the app does not say how long
+AT_THE_END_SECONDS = 0.1  # after an outage: one more try
 TOLD_SECONDS = 5.0  # without one answer, while the app refuses
 
 
@@ -43,8 +44,7 @@ class AppLine:
 
     A turn that is refused with "later", or that does not reach an app which was reached before, is tried again: after
     the time the app names, else at random up to a bound that doubles. The pace is learnt as for models (Traffic). The
-    turn is given up after `outage_seconds`, after MOST_TRIES, or at once while the app has refused everything for
-    `outage_seconds`.
+    turn is given up after MOST_TRIES; an app that has refused every turn for `outage_seconds` ends the run.
     """
 
     name: str
@@ -60,11 +60,11 @@ class AppLine:
     async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work of a turn when it is its time, and again where the app could not be asked.
 
-        Raises what the work raises; AppNotAsked only where trying again is no use.
+        Raises what the work raises, AppNotAsked only where trying again is no use, and AppUnusable.
         """
-        tries, since = 0, monotonic()
+        tries = 0
         while True:
-            ticket = await self.gate.enter()
+            ticket = await self.gate.enter(self._wait)
             outcome: Outcome = "abandoned"
             try:
                 made = await work()
@@ -79,12 +79,22 @@ class AppLine:
             finally:
                 self._end(ticket, outcome)
             tries += 1
-            seconds = self._refused(refused, tries)
-            if self._is_useless(refused, tries, monotonic() - since + seconds):
+            can_pass = refused.outcome == "later" or (refused.outcome == "network" and self._was_reached)
+            if not can_pass or tries >= MOST_TRIES:
                 refused.tries = tries
                 raise refused
+            seconds = self._until_next(refused, tries)
+            self.refusals += 1
+            self._last_refusal = refused.problem
             with self.waits.during("refused", self.name, seconds=seconds):
                 await anyio.sleep(seconds)
+
+    def _wait(self, now: float) -> float:
+        """Return the seconds until the next turn may be put to the app: not after the end of its outage."""
+        seconds = self.gate.traffic.wait(now)
+        if self._refusing_since is None or seconds == inf:
+            return seconds
+        return min(seconds, max(0.0, self._refusing_since + self.outage_seconds - now))
 
     def _end(self, ticket: Ticket, outcome: Outcome) -> None:
         """Take in how a turn ended, and let the next one in."""
@@ -93,31 +103,27 @@ class AppLine:
         if outcome == "answered":
             self._was_reached, self._refusing_since = True, None
 
-    def _refused(self, error: AppNotAsked, tries: int) -> float:
-        """Count a turn that could not be asked, and return the seconds until its next try."""
+    def _until_next(self, error: AppNotAsked, tries: int) -> float:
+        """Return the seconds until a turn that could not be asked is tried again. Raises AppUnusable."""
         now = monotonic()
-        self.refusals += 1
-        self._last_refusal = error.problem
         self._refusing_since = now if self._refusing_since is None else self._refusing_since
         if not self._is_told and now - self._refusing_since > TOLD_SECONDS:
             self._is_told = True
             most = in_words(self.outage_seconds)
             warn_all(f"{self.name} refuses every message ({error.problem}); waiting for it, {most} at most (--outage)")
         bound = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (tries - 1))
-        return error.retry_after if error.retry_after is not None else uniform(0.0, bound)
-
-    def _is_useless(self, error: AppNotAsked, tries: int, seconds: float) -> bool:
-        """Return whether a turn is given up, which would have been waited for so many seconds at its next try."""
-        is_down = self._refusing_since is not None and monotonic() - self._refusing_since > self.outage_seconds
-        can_pass = error.outcome == "later" or (error.outcome == "network" and self._was_reached)
-        return not can_pass or is_down or tries >= MOST_TRIES or seconds > self.outage_seconds
+        seconds = error.retry_after if error.retry_after is not None else uniform(0.0, bound)
+        refused_for = now - self._refusing_since
+        if refused_for > self.outage_seconds or seconds > self.outage_seconds:
+            raise AppUnusable(self.name, error.problem, refused_for)
+        return min(seconds, self.outage_seconds - refused_for + AT_THE_END_SECONDS)
 
     @property
     def said(self) -> str:
-        """Say how often the app could not be asked, and how fast it was asked in the end; nothing where it could."""
+        """Say how often the app was asked again, and how fast in the end; nothing where it never was."""
         if not self.refusals:
             return ""
         rate = self.gate.traffic.pace.rate
         pace = "" if rate == inf else f", in the end {rate:.3g} times a second"
         times = counted_of(self.refusals, "time")
-        return f"{self.name} could not be asked {times}, last: {self._last_refusal}; it was asked again{pace}"
+        return f"{self.name} could not be asked {times} and was asked again{pace}; last: {self._last_refusal}"

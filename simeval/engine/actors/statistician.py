@@ -207,16 +207,7 @@ class Statistician:
             tally.judgements.append(released)
             self._unanswered.take(released, is_recalled=len(tally.judgements) <= tally.recalled)
             self._empty.take(released)
-            for position, result in enumerate(released.results):
-                if tally.refusal(position):
-                    continue
-                if not tally.is_settled(position):
-                    tally.failed[position] += self._is_lost(result)
-                    tally.faulty[position] += is_of_user(result)
-                for test in tally.tests[position]:
-                    test.take(self._outcome(result))
-                if tally.is_settled(position):
-                    self._demand.settle(tally.plan.position, position)
+            self._tell_tests(tally, released)
             ended = self._has_ended(tally)
             unspent = tally.plan.sample_size - len(tally.judgements)
             self._on_trial(1, unspent if ended else 0)
@@ -226,6 +217,19 @@ class Statistician:
             tally.extras += tally.order.waiting.values()
         if self._unanswered.is_given_up:
             self._end_all(self._unanswered.said)
+
+    def _tell_tests(self, tally: Tally, judgement: Judgement) -> None:
+        """Let the tests of a scenario take the results of one trial, in the order dealt."""
+        for position, result in enumerate(judgement.results):
+            if tally.refusal(position):
+                continue
+            if not tally.is_settled(position):
+                tally.failed[position] += self._is_lost(result)
+                tally.faulty[position] += is_of_user(result)
+            for test in tally.tests[position]:
+                test.take(self._outcome(result))
+            if tally.is_settled(position):
+                self._demand.settle(tally.plan.position, position)
 
     def _close(self, tally: Tally) -> None:
         """Need no more trials of a scenario; where it decides the suite and that is enough, of no other either."""
