@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -152,7 +153,7 @@ async def test_an_app_that_refuses_everything_ends_the_run_within_twice_the_outa
     with pytest.raises(AppUnusable, match="HTTP 429") as raised:
         await evaluated(answering, outage_seconds=2)
 
-    assert monotonic() - started < 4
+    assert monotonic() - started < 2 * 2
     assert raised.value.partial is not None
 
 
@@ -305,20 +306,16 @@ async def test_the_code_of_a_closed_socket_tells_later_and_a_key_apart(code: int
 
 
 def test_statuses_are_found_in_the_errors_of_common_clients() -> None:
-    class Response:
-        status_code = LATER
-        headers = {"retry-after": "3"}
+    def raised(**known: Any) -> Exception:
+        error = Exception("no")
+        vars(error).update(known)
+        return error
 
-    class OfRequests(Exception):
-        response = Response()
+    of_requests = raised(response=SimpleNamespace(status_code=LATER, headers={"retry-after": "3"}))
+    of_botocore = raised(response={"ResponseMetadata": {"HTTPStatusCode": LATER}})
+    of_urllib = raised(code=KEY)
 
-    class OfBotocore(Exception):
-        response = {"ResponseMetadata": {"HTTPStatusCode": LATER}}
-
-    class OfUrllib(Exception):
-        code = KEY
-
-    found = [of_exception(each("no"), "no") for each in (OfRequests, OfBotocore, OfUrllib, ValueError)]
+    found = [of_exception(each, "no") for each in (of_requests, of_botocore, of_urllib, ValueError("no"))]
 
     assert [each.outcome for each in found] == ["later", "later", "key", "failed"]
     assert found[0].retry_after == 3
