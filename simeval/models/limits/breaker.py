@@ -11,7 +11,8 @@ from simeval.errors import ModelErrorKind
 
 FAILURES = 4  # since the last answer, at the least, of two different requests: one alone may be what it fails on
 TOLD_SECONDS = 2.0  # without an answer: from then on it is an outage that people are told of
-REFUSED_SECONDS = 30.0  # without an answer where calls are refused: that is the pace's business first
+TOLD_REFUSED_SECONDS = 5.0  # the same, where every call is refused
+REFUSED_SECONDS = 30.0  # at most, without an answer where calls are refused: that is the pace's business first
 FIRST_PROBE_SECONDS, LONGEST_PROBE_SECONDS = 0.1, 30.0
 OUTAGE_KINDS: frozenset[ModelErrorKind] = frozenset({"connection", "timeout", "server", "rate_limit"})
 
@@ -21,8 +22,10 @@ class Breaker:
     """Opens when a model that has answered before fails every call, and lets single calls probe it from then on.
 
     It is told of failures only once the model has answered; failures of other kinds than OUTAGE_KINDS are answers.
+    Where calls are refused it opens after `refused_seconds` without an answer.
     """
 
+    refused_seconds: float = REFUSED_SECONDS
     _last_answer: float = field(default=-inf, init=False)
     _failures: int = field(default=0, init=False)
     _refusals: int = field(default=0, init=False)
@@ -69,7 +72,7 @@ class Breaker:
             self._requests.add(request)
         if self.is_open:
             return
-        is_refusing = self._refusals >= FAILURES and self.seconds(now) >= REFUSED_SECONDS
+        is_refusing = self._refusals >= FAILURES and self.seconds(now) >= self.refused_seconds
         if is_refusing or (self._failures >= FAILURES and len(self._requests) > 1):
             self._opened, self._delay = now, FIRST_PROBE_SECONDS
             self._next_probe = now + self._delay
@@ -82,7 +85,8 @@ class Breaker:
 
     def is_to_tell(self, now: float) -> bool:
         """Return whether people are to be told of an outage now: once, when it has lasted."""
-        if self._told or not self.is_open or self.seconds(now) < TOLD_SECONDS:
+        is_refusing = self._refusals >= FAILURES and self.seconds(now) >= TOLD_REFUSED_SECONDS
+        if self._told or not (is_refusing or (self.is_open and self.seconds(now) >= TOLD_SECONDS)):
             return False
         self._told = True
         return True

@@ -8,7 +8,7 @@ from simeval.core.logs import log, warn_all
 from simeval.core.waits import Waits
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import LONGEST_RETRY_AFTER
-from simeval.models.limits.breaker import OUTAGE_KINDS, Breaker
+from simeval.models.limits.breaker import OUTAGE_KINDS, REFUSED_SECONDS, Breaker
 from simeval.models.limits.gate import Gate
 from simeval.models.limits.traffic import Outcome, Ticket, Traffic
 from simeval.models.protocol.model import Completion, Request, Wrapped
@@ -44,6 +44,7 @@ class Governed(Wrapped):
 
     def __post_init__(self) -> None:
         Wrapped.__post_init__(self)
+        self.breaker.refused_seconds = min(REFUSED_SECONDS, self.outage_seconds / 2)
         self._gate = Gate(self.traffic)
 
     async def complete(self, request: Request) -> Completion:
@@ -109,7 +110,9 @@ class Governed(Wrapped):
         seconds, last = self.breaker.seconds(now), self._last
         self.breaker.reset()
         problem = f"it has failed every call for {seconds:.0f} s, last: {self.clean(last.problem)}"
-        return ModelUnusable(self.name, kind=last.kind, problem=problem)
+        unusable = ModelUnusable(self.name, kind=last.kind, problem=problem)
+        unusable.waited_out = True
+        return unusable
 
     def _end(
         self,
@@ -134,7 +137,7 @@ class Governed(Wrapped):
     def _tell_breaker(
         self, outcome: Outcome, failure: ModelError | None, now: float, *, is_probe: bool, request: Request
     ) -> None:
-        breaker, down = self.breaker, self.breaker.outage(now)
+        breaker, down = self.breaker, self.breaker.outage(now) or self.breaker.seconds(now)
         self._last = failure or self._last
         if outcome == "answered":
             if breaker.answered(now):

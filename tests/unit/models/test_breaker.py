@@ -344,3 +344,31 @@ async def test_a_short_outage_costs_no_call_its_attempts() -> None:
         outage.down = None
 
     assert answers == ["done"] * 20
+
+
+async def asked_until_it_is_unusable(caller: Caller) -> ModelUnusable:
+    while True:
+        try:
+            await caller.text(any_request())
+        except ModelUnusable as error:
+            return error
+        except ModelError:  # one request is given up before
+            continue
+
+
+@pytest.mark.anyio
+async def test_a_model_that_only_refuses_ends_within_twice_the_outage_and_is_told_of_after_seconds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    outage = Outage()
+    caller = Caller(governed(outage.model, outage_seconds=20), RetryConfig(max_attempts=5))
+    await caller.text(any_request())
+    outage.down = failure("rate_limit")
+    started = anyio.current_time()
+
+    with caplog.at_level(logging.WARNING, logger="simeval"):
+        made = await asked_until_it_is_unusable(caller)
+
+    assert made.kind == "rate_limit"
+    assert anyio.current_time() - started <= 40
+    assert "has failed every call for" in caplog.records[0].getMessage()
