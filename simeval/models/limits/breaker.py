@@ -48,6 +48,17 @@ class Breaker:
         """Return how long it has been open."""
         return now - self._opened if self._opened is not None else 0.0
 
+    def patience(self, now: float) -> float:
+        """Return the seconds until it opens because every call is refused; inf where that is not so."""
+        if self._refusals < FAILURES:
+            return inf
+        return max(0.0, self.refused_seconds - self.seconds(now))
+
+    def open(self, now: float) -> None:
+        """Leave the model alone from now on, but for probes."""
+        self._opened, self._delay = now, FIRST_PROBE_SECONDS
+        self._next_probe = now + self._delay
+
     def wait(self, now: float) -> float:
         """Return the seconds until a call may start: 0 for now, inf for not before the probe has ended."""
         return max(0.0, self._next_probe - now) if self.is_open else 0.0
@@ -72,10 +83,8 @@ class Breaker:
             self._requests.add(request)
         if self.is_open:
             return
-        is_refusing = self._refusals >= FAILURES and self.seconds(now) >= self.refused_seconds
-        if is_refusing or (self._failures >= FAILURES and len(self._requests) > 1):
-            self._opened, self._delay = now, FIRST_PROBE_SECONDS
-            self._next_probe = now + self._delay
+        if not self.patience(now) or (self._failures >= FAILURES and len(self._requests) > 1):
+            self.open(now)
 
     def probed(self, now: float, *, failed: bool) -> None:
         """Note the end of a probe that was not answered: it failed, or was abandoned."""

@@ -98,8 +98,10 @@ class Governed(Wrapped):
 
     def _wait(self, now: float) -> float:
         """Return the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""
+        if not self.breaker.is_open and (patience := self.breaker.patience(now)) > 0:
+            return min(patience, self.traffic.wait(now))
         if not self.breaker.is_open:
-            return self.traffic.wait(now)
+            self.breaker.open(now)
         left = self.outage_seconds - self.breaker.outage(now)
         if left <= 0:
             raise self._given_up(now)
