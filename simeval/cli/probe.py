@@ -18,7 +18,7 @@ from simeval.core.terminal import Color, Terminal, terminal_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.named import app_of
 from simeval.suites.apps.outcomes import of_exception
-from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp
+from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp, TimedResponse
 from simeval.suites.cast import Cast
 from simeval.suites.files import SUFFIXES
 
@@ -50,7 +50,7 @@ async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
         exchange = made
         if exchange.response is not None:
             await app.leave(exchange.response.state)
-        return exchange, seconds
+        return exchange, exchange.response.seconds if isinstance(exchange.response, TimedResponse) else seconds
 
 
 def _app(named: str) -> RemoteApp:
@@ -69,6 +69,7 @@ def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> 
     yield "sent", message
     yield "came back", f"{exchange.status}, in {1000 * seconds:.0f} ms"
     yield "as it came", exchange.body[: 5 * SHOWN] or "nothing"
+    yield from exchange.notes.items()
     if exchange.response is None:
         yield "no answer", str(exchange.failure or "")
         return
@@ -76,6 +77,8 @@ def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> 
     for call in exchange.response.tool_calls or ():
         yield "tool call", json.dumps(call, ensure_ascii=False)
     for name, value in exchange.response.metadata.items():
+        if name in exchange.notes:
+            continue
         yield name.replace("_", " "), value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
     session = exchange.response.state["session"]
     kept = {"named by us": session["given"], "named by the app": session["theirs"], "cookies": session["cookies"]}

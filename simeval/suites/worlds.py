@@ -19,7 +19,8 @@ from simeval.suites.apps.command_app import require_program
 from simeval.suites.apps.http_wire import Request, Wire, values_of
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Session, quoted
-from simeval.suites.apps.replies import Reply, value_of
+from simeval.suites.apps.replies import Reply
+from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import hidden, require_variables, written
 from simeval.suites.objects import load_object
 

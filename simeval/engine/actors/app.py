@@ -38,7 +38,7 @@ from simeval.errors import AppError, AppNotAsked, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.suites.apps.outcomes import AppFailure, of_exception
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.remote_app import RemoteApp, TimedResponse
 
 TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
 _FIRST = ("message", "messages")  # what a handler is given first, where it says so
@@ -135,20 +135,13 @@ def _required_count(signature: inspect.Signature) -> int:
     return sum(p.kind in positional and p.default is p.empty for p in signature.parameters.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ModelResponse(AppResponse):
-    """What a model that is the app answered, in how many seconds from its turn on."""
-
-    seconds: float = 0.0
-
-
 def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Callable[..., Any]:
     """Return a handler whose app is a language model that gets the whole history; its state is the trial's seed.
 
     Each call may take `timeout_seconds` from when it is the model's turn. Raises ModelError.
     """
 
-    async def handle(messages: list[ChatMessage], state: int) -> ModelResponse:
+    async def handle(messages: list[ChatMessage], state: int) -> TimedResponse:
         request = ChatRequest(history=messages, seed=state, timeout_seconds=timeout_seconds)
         try:
             made = await caller.completed(request)
@@ -159,7 +152,7 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
         metadata: dict[str, Any] = {"finish_reason": "length"} if made.is_cut else {}
         if made.first_text_seconds is not None:
             metadata[FIRST_TEXT] = made.first_text_seconds
-        return ModelResponse(made.text, metadata=metadata, seconds=made.seconds or 0.0)
+        return TimedResponse(made.text, metadata=metadata, seconds=made.seconds or 0.0)
 
     return handle
 
@@ -248,7 +241,7 @@ class App:
                 _restore(state, before)
             raise failed from made.error
         returned, seconds = made
-        if isinstance(returned, ModelResponse):
+        if isinstance(returned, TimedResponse):
             seconds = returned.seconds
         elif seconds > self.timeout_seconds:  # it held up the event loop, so that nothing could end it in time
             raise AppError(turn, f"it took {seconds:.1f} seconds, more than {self.timeout_seconds:g}, without awaiting")

@@ -1,4 +1,4 @@
-"""Handlers that stream: they yield texts, which are joined, and the time of the first one is kept."""
+"""Handlers that stream: they yield texts, which make the answer, and the time of the first one is kept."""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -9,6 +9,7 @@ from typing import Any
 from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.frames import defined_at
 from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.streams import whole_of
 
 WHO = "the handler"
 
@@ -47,7 +48,7 @@ class _Joined:
     def response(self) -> AppResponse:
         """Return the whole answer."""
         timed = {} if self.first is None else {FIRST_TEXT: self.first}
-        return replace(self.rest, response="".join(self.texts), metadata={**self.rest.metadata, **timed})
+        return replace(self.rest, response=whole_of(self.texts), metadata={**self.rest.metadata, **timed})
 
 
 async def joined(chunks: AsyncGenerator[Any, Any]) -> AppResponse:

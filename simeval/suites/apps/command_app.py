@@ -15,7 +15,8 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.outcomes import AppFailure, of_exit_status
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import Session, quoted
-from simeval.suites.apps.replies import Reading, Reply, value_of
+from simeval.suites.apps.replies import Reading, Reply
+from simeval.suites.apps.streams import value_of
 
 PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
 

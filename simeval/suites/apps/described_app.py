@@ -10,7 +10,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.remote_app import Session
-from simeval.suites.apps.replies import Reading
+from simeval.suites.apps.replies import Reading, wanted_of
 from simeval.suites.apps.templates import filled, places_in, require_variables, steps_of, written
 
 USUAL_REQUEST = {"message": "{message}", "session": "{session}"}
@@ -29,6 +29,7 @@ class DescribedApp(AddressedApp):
     tool_calls: str | None = None
     context: str | None = None
     session: str | None = None
+    where: Mapping[str, Any] | None = None
     title: str | None = None
     _read: Reading = field(init=False, repr=False, compare=False)
 
@@ -41,7 +42,13 @@ class DescribedApp(AddressedApp):
 
     @property
     def _described(self) -> list[Any]:
-        return [self.request, sorted(self.headers), self.reply, self.tool_calls, self.context, self.session]
+        described = [self.request, sorted(self.headers), self.reply, self.tool_calls, self.context, self.session]
+        return [*described, *self._described_later]
+
+    @property
+    def _described_later(self) -> list[Any]:
+        """What newer versions let be described: an app without it has the name that it had before."""
+        return [{"where": dict(self.where)}] if self.where else []
 
     @property
     def _reading(self) -> Reading:
@@ -62,9 +69,10 @@ class DescribedApp(AddressedApp):
             "context": self.context,
             "session": by_path,
         }
-        steps = {name: steps_of(path, f"app: {name}") if path else () for name, path in paths.items()}
+        steps = {name: tuple(steps_of(path, f"app: {name}")) if path else () for name, path in paths.items()}
         calls = steps.pop("tool_calls")
-        read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), **steps)
+        where = wanted_of(self.where, "app: where") if self.where is not None else ()
+        read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), where=where, **steps)
         object.__setattr__(self, "_read", read)
 
     def check(self) -> None:

@@ -11,8 +11,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_wire import HINTS, Request, values_of, with_cookies
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.http_wire import HINTS, Request, events_from, with_cookies
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.templates import written
@@ -32,7 +31,8 @@ class HttpApp(DescribedApp):
     `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
     "answer", "message", "content", "text" or "output", and without `tool_calls` they are under that name, if anywhere.
-    Server-sent events and lines of JSON are read to their end and joined. `session` says where the app names the
+    Server-sent events, lines of JSON and the AI SDK's streams are read to their end and joined; of several kinds of
+    events `where` names those that are text, such as {"type": "token"}. `session` says where the app names the
     conversation: a path, header:NAME or cookie:NAME; then {session} is that, and null at the first turn. Cookies are
     sent back in the same conversation; a redirection is not followed.
     `title` is what reports call the app, by default its address with a mark of what else is described here.
@@ -53,14 +53,17 @@ class HttpApp(DescribedApp):
     @property
     def _described(self) -> list[Any]:
         described = [self.request, self.method, sorted(self.headers), self.reply, self.tool_calls, self.context]
-        return [*described, self.session]
+        return [*described, self.session, *self._described_later]
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         async with self._wire.sent(self._request(messages, kept), kept, reply, where=self.url) as answer:
-            async for value in values_of(answer, reply, HINTS):
-                reply.take(value, streamed=reply.is_stream)
-            if not reply.texts:
-                raise AppFailure("no text is found in any event of its stream; say where with `reply:`")
+            async for event in events_from(answer, reply, HINTS):
+                if reply.is_stream:
+                    reply.hear(event)
+                else:
+                    reply.take(event.value)
+            if reply.is_stream:
+                reply.settle()
             return self._kept(with_cookies(kept, answer), reply, answer)
 
     def _request(self, messages: Sequence[ChatMessage], kept: Session) -> Request:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,30 @@ from typing import TYPE_CHECKING, Any
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
 from simeval.suites.apps.remote_app import Session, quoted
-from simeval.suites.apps.replies import Reply, events_of, value_of
+from simeval.suites.apps.replies import Reply
+from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_of, mistake_in, value_of
 
 if TYPE_CHECKING:
     import aiohttp
 
-SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
 IDLE_SECONDS = 4.0  # how long a connection is kept for the next turn: servers close it after 5, in the middle of one
+SERVER_SENT = "text/event-stream"
+_STREAMS: Mapping[str, Form] = {
+    SERVER_SENT: "server-sent events",
+    **dict.fromkeys(
+        (
+            "application/x-ndjson",
+            "application/ndjson",
+            "application/jsonl",
+            "application/x-jsonl",
+            "application/jsonlines",
+            "application/x-jsonlines",
+            "application/stream+json",
+        ),
+        "lines of JSON",
+    ),
+}
+_AI_SDK = "x-vercel-ai-data-stream"  # the header of its older protocol, whose type is a plain text's
 NO_ANSWER = 300  # the status from which on there is none
 LONGEST_LINE = 2**23  # bytes of one event of a stream
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
@@ -115,15 +131,24 @@ class Request:
 
 
 async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}) -> AsyncIterator[Any]:
+    """Yield the values of a stream, or the one value that is no stream; otherwise as `events_from`."""
+    async for event in events_from(answer, reply, hints):
+        yield event.value
+
+
+async def events_from(
+    answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}
+) -> AsyncIterator[Event]:
     """Yield the events of a stream, or the one value that is no stream. Raises AppFailure for what is no answer.
 
     `hints` say what to do about a status.
     """
     kind = answer.content_type
-    if answer.status < NO_ANSWER and (kind == SERVER_SENT or kind in JSON_LINES):
+    form: Form | None = "lines of the AI SDK" if _AI_SDK in answer.headers else _STREAMS.get(kind)
+    if answer.status < NO_ANSWER and form:
         reply.is_stream = True
-        async for event in events_of(answer.content, are_server_sent=kind == SERVER_SENT):
-            reply.came += f"{event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n"
+        async for event in events_of(answer.content, form):
+            reply.came += f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n"
             yield event
         return
     body = await answer.text(errors="replace")
@@ -136,7 +161,24 @@ async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping
         raise of_status(f"HTTP {answer.status}: {said}{hint}", answer.status, answer.headers, body=body)
     if kind == "text/html":
         raise AppFailure(f"it answered with a page of HTML and not with JSON or text: {quoted(body)}")
-    yield value_of(body)
+    for event in _events_of_whole(body.removeprefix("\ufeff"), kind, reply):
+        yield event
+
+
+def _events_of_whole(body: str, kind: str, reply: Reply) -> Iterator[Event]:
+    """Yield what a body says, which may be a stream that came under another name. Raises AppFailure.
+
+    A body that is sent as JSON must be JSON; one without anything is an empty text.
+    """
+    value = value_of(body)
+    is_json = value != body or not body or mistake_in(body) is None
+    if form := None if is_json else form_of(body):
+        reply.is_stream = True
+        yield from events_in(body, form)
+    elif not is_json and kind.endswith(("/json", "+json")):
+        raise AppFailure(f"it says JSON and is none ({mistake_in(body)}): {quoted(body)}")
+    else:
+        yield Event(value)
 
 
 def with_cookies(kept: Session, answer: aiohttp.ClientResponse) -> Session:

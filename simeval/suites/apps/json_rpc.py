@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import quoted
-from simeval.suites.apps.replies import value_of
+from simeval.suites.apps.streams import value_of
 
 METHOD_NOT_FOUND = -32601
 

@@ -16,7 +16,8 @@ from simeval.suites.apps.json_rpc import RpcFailure
 from simeval.suites.apps.mcp_lines import HttpLine, McpLine, ProcessLine
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Session, quoted
-from simeval.suites.apps.replies import USUAL, Reading, Reply, value_of
+from simeval.suites.apps.replies import USUAL, Reading, Reply
+from simeval.suites.apps.streams import value_of
 
 FORM = "mcp:URL#TOOL or mcp:PROGRAM ARGUMENTS#TOOL, such as mcp:http://localhost:8000/mcp#ask"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"  # without a handshake, and the last one with it

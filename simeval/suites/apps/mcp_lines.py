@@ -18,7 +18,8 @@ from simeval.suites.apps.http_wire import LONGEST_LINE, Request, Wire, values_of
 from simeval.suites.apps.json_rpc import call, errors_told, result_in
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Session, quoted
-from simeval.suites.apps.replies import Reply, value_of
+from simeval.suites.apps.replies import Reply
+from simeval.suites.apps.streams import value_of
 
 PROBE_SECONDS = 5.0  # some programs answer nothing before the handshake
 END_SECONDS = 2.0  # how long a program may take to end when nothing more is written to it

@@ -59,8 +59,13 @@ class ProtocolApp(ABC):
             kept = await self._turn(messages, kept, reply)
         except AppFailure as failure:
             failure.args = (hidden(str(failure), self._templates),)
-            return Exchange(reply.status, hidden(reply.came, self._templates), failure=failure)
-        return Exchange(reply.status, hidden(reply.came, self._templates), response=reply.response(kept))
+            came = hidden(reply.came, self._templates)
+            return Exchange(reply.status, came, failure=failure, notes=self._notes(reply))
+        came = hidden(reply.came, self._templates)
+        return Exchange(reply.status, came, response=reply.response(kept), notes=self._notes(reply))
+
+    def _notes(self, reply: Reply) -> Mapping[str, str]:
+        return {name: hidden(note, self._templates) for name, note in reply.notes.items()}
 
     async def leave(self, state: Mapping[str, Any]) -> None:
         """Close the line of the conversation of this state, where it has one."""

@@ -16,16 +16,24 @@ SHOWN = 200  # characters of what an app said that is quoted
 
 
 @dataclass(frozen=True, slots=True)
+class TimedResponse(AppResponse):
+    """An answer whose seconds are known better than by the time of its whole exchange."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """What was sent to an app and what came back: as it came, and as it was understood.
 
-    Of `response` and `failure` one is None.
+    Of `response` and `failure` one is None. `notes` say how it was read, where that is worth a word.
     """
 
     status: str
     body: str
     response: AppResponse | None = None
     failure: AppFailure | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def answer(self) -> AppResponse:
         """Return what was understood. Raises AppFailure where that is no answer."""

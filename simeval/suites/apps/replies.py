@@ -1,30 +1,111 @@
-"""What an app's reply says: a JSON value, a plain text, or a stream of either."""
+"""What an app's reply says: a JSON value, a plain text, or a stream of either.
+
+value or event ──► where its text is ──► text, or parts (texts and tool calls) ──► Reply, settled when all has come
+"""
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.tool_calls import called_tool
+from simeval.core.validation import require
+from simeval.datasets.importers.messages import turns_of
 from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Session, quoted
-from simeval.suites.apps.templates import MISSING, found_at
+from simeval.suites.apps.remote_app import Session, TimedResponse, quoted
+from simeval.suites.apps.streams import (
+    CLOSING,
+    NEVER,
+    NO_NAME,
+    Event,
+    Kind,
+    Labels,
+    Piece,
+    Unclear,
+    answer_in,
+    labels_of,
+    repeats_itself,
+    shown_kinds,
+    whole_of,
+)
+from simeval.suites.apps.templates import ALL, MISSING, found_at, path_of, steps_of
+from simeval.suites.apps.told_calls import ToldCalls
 
+Steps = tuple[str | int, ...]
 USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # where a reply is looked for
-DONE = "[DONE]"
+WHOLE: Sequence[Steps] = (*((name,) for name in USUAL), ("message", "content"))
+STREAMED: Sequence[Steps] = (  # where the text of an event of a stream is looked for
+    *WHOLE,
+    ("choices", 0, "delta", "content"),
+    ("choices", 0, "text"),
+    ("choices", 0, "message", "content"),
+    ("delta",),
+    ("token",),
+    ("chunk",),
+    ("textDelta",),
+    ("delta", "text"),
+    ("delta", "content"),
+    ("token", "text"),
+    ("contentBlockDelta", "delta", "text"),
+    ("delta", "message", "content", "text"),
+    ("candidates", 0, "content", "parts"),
+    ("data", "chunk", "content"),
+    ("data", "chunk"),
+    *(("data", name) for name in USUAL),
+    ("data", "delta"),
+    ("output", "text"),
+    ("data",),
+)
+GREETING = "greeting"  # in the metadata of a first answer: the text with which the app opened the conversation
+_PARTS = ("text", "output_text", "input_text", "refusal", "tool_use", "tool_call", "function_call")
+_NEW_PART = ("start-step", "text-start")  # events of the AI SDK behind which a text begins a new paragraph
+_ERRORS = ("error", "exception")
+_ASKING = ("user", "human")
+MOST_KEPT = 20  # events without a text that are looked at where none has one
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events count: those that have one of some values at a path, or as the name of a server-sent event."""
+
+    steps: Steps
+    values: Sequence[Any]
+
+    def is_met(self, event: Event) -> bool:
+        """Return whether an event has it."""
+        found = [found_at(event.value, self.steps)]
+        if self.steps == ("event",):
+            found.append(event.name or NO_NAME[1])
+        return any(each == value or str(each) == str(value) for each in found for value in self.values)
+
+
+def wanted_of(found: Mapping[str, Any], where: str) -> Sequence[Wanted]:
+    """Return which events a mapping of paths and values names. Raises DefinitionError."""
+    do = "write a field of the events with its value, or a list of them, such as {type: token}"
+    require(isinstance(found, Mapping) and bool(found), where, found=found, do=do)
+    wanted = []
+    for path, values in found.items():
+        listed = values if isinstance(values, list | tuple) else [values]
+        require(bool(listed) and all(isinstance(each, str | int | float) for each in listed), where, found=found, do=do)
+        wanted.append(Wanted(tuple(steps_of(str(path), where)), tuple(listed)))
+    return wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Where an app's reply has what is wanted of it; without `reply`, where replies usually have it."""
+    """Where an app's reply has what is wanted of it; without `reply`, where replies usually have it.
 
-    reply: Sequence[str | int] = ()
-    tool_calls: Sequence[str | int] = ()
-    all_calls: bool = True  # what stands there are tool calls, whatever they look like
-    context: Sequence[str | int] = ()
-    session: Sequence[str | int] = ()
+    Of a stream only the events that meet all of `where` count as text.
+    """
+
+    reply: Steps = ()
+    tool_calls: Steps = ()
+    all_calls: bool = True  # everything at the path is a tool call, whatever it looks like
+    context: Steps = ()
+    session: Steps = ()
+    where: Sequence[Wanted] = ()
 
 
 @dataclass(slots=True)
@@ -34,18 +115,51 @@ class Reply:
     reading: Reading = field(default_factory=Reading)
     status: str = "no answer"
     texts: list[str] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)  # of a stream that is not settled yet
     tool_calls: list[Mapping[str, Any]] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     context: Any = None
     session: str | None = None
     came: str = ""  # all of it, as it came
     is_stream: bool = False
+    notes: dict[str, str] = field(default_factory=dict)  # how it was read, where that is worth a word
+    seconds: float | None = None  # how long the answer took, where that is not the time of the whole exchange
     _since: float = field(default_factory=perf_counter)
+    _told: ToldCalls = field(default_factory=ToldCalls)
+    _unread: list[Any] = field(default_factory=list)
+    _unnamed: dict[Kind, str] = field(default_factory=dict)
+    _path: Steps = ()
+    _is_new_part: bool = False
 
     @property
     def text(self) -> str:
-        """The whole answer."""
-        return "".join(self.texts)
+        """The whole answer, of a stream as far as it came."""
+        return "".join(self.texts) or whole_of(piece.text for piece in self.pieces if self._counts(piece))
+
+    @property
+    def lines(self) -> str:
+        """The pieces of the answer, a line each: they are messages of their own."""
+        return "\n".join(piece.text for piece in self.pieces if piece.text and self._counts(piece))
+
+    @property
+    def speaks(self) -> bool:
+        """Whether a piece of an answer came, and not only a status or the like."""
+        return any(map(self._counts, self.pieces))
+
+    def _counts(self, piece: Piece) -> bool:
+        return bool(self.reading.where) or piece.kind.rank != NEVER
+
+    def begin(self) -> None:
+        """Take the time from here on: now the app is asked."""
+        self._since = perf_counter()
+
+    def pass_over(self, seconds: float) -> None:
+        """Leave out seconds that were not the app's."""
+        self._since += seconds
+
+    def end(self) -> None:
+        """Keep how long the answer took that is complete now."""
+        self.seconds = perf_counter() - self._since
 
     def add(self, text: str) -> None:
         """Take in a piece of the answer; the first of a stream with the time it took."""
@@ -59,91 +173,224 @@ class Reply:
             if isinstance(number, int):
                 self.metadata[name] = self.metadata.get(name, 0) + number
 
+    def greeted(self) -> None:
+        """Keep what was read so far as the app's greeting: the answer is still to come."""
+        text, self.metadata, self.notes = self.text, {}, {}
+        self.keep_greeting(text)
+        self.texts, self.pieces, self.tool_calls, self.context, self.seconds = [], [], [], None, None
+
+    def keep_greeting(self, text: str) -> None:
+        """Keep the text with which the app opened the conversation."""
+        self.metadata[GREETING] = text
+        self.notes[GREETING] = f"it also greets: {text}"
+
     def response(self, kept: Session) -> AppResponse:
         """Return the answer, in a conversation of which this is kept."""
-        return AppResponse(self.text, kept.state(), tuple(self.tool_calls), self.metadata, self.context)
+        said = (self.text, kept.state(), tuple(self.tool_calls), self.metadata, self.context)
+        return AppResponse(*said) if self.seconds is None else TimedResponse(*said, seconds=self.seconds)
 
-    def take(self, value: Any, *, streamed: bool = False) -> None:
-        """Take in a JSON value, or a text. Raises AppFailure where it has no answer; an event of a stream need not."""
-        text = self._text_of(value)
-        if isinstance(text, str):
-            self.add(text)
-        elif not streamed:
+    def take(self, value: Any) -> None:
+        """Take in a JSON value, or a text. Raises AppFailure where it has no answer."""
+        text, steps = self._found_in(value, WHOLE)
+        calls: list[Mapping[str, Any]] = []
+        said = _spoken(text, calls, is_all=ALL in steps)
+        if not isinstance(said, str):
             raise AppFailure(self._complaint(value, text))
-        elif isinstance(value, Mapping) and value.get("error"):
-            raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(value['error'], ensure_ascii=False))}")
-        calls = found_at(value, self.reading.tool_calls) if self.reading.tool_calls else MISSING
-        if isinstance(calls, list):
-            found = [call for call in calls if isinstance(call, Mapping)]
-            if not self.reading.all_calls:  # nobody said that they are calls, or that none comes twice
-                found = [call for call in found if called_tool(call).name and call not in self.tool_calls]
-            self.tool_calls.extend(found)
-        context = found_at(value, self.reading.context) if self.reading.context else MISSING
+        self.add(said)
+        self._take_rest(value, calls)
+
+    def hear(self, event: Event) -> None:
+        """Take in an event of a stream, which need not have a text. Raises AppFailure where it tells an error."""
+        value = event.value
+        text, steps = self._found_in(value, STREAMED)
+        calls: list[Mapping[str, Any]] = []
+        said = text if isinstance(text, str) else _spoken(text, calls, is_all=ALL in steps)
+        labels = labels_of(event, steps)
+        _require_no_error(value, labels, said)
+        if isinstance(said, str):
+            kind = Kind.of(labels, () if self.reading.reply else steps)
+            if all(each.is_met(event) for each in self.reading.where):
+                self.pieces.append(Piece(self._parted(said, kind), kind, perf_counter() - self._since))
+            else:
+                self._unnamed.setdefault(kind, said)
+        elif isinstance(value, dict):
+            self._is_new_part = self._is_new_part or value.get("type") in _NEW_PART
+            self._unread += [value] if len(self._unread) < MOST_KEPT else []
+        if not self.reading.all_calls:
+            self._told.take(value)
+        self._take_rest(value, calls)
+
+    def settle(self, what: str = "event of its stream") -> None:
+        """Make the answer of the pieces of a stream that is complete. Raises AppFailure where it has none."""
+        try:
+            pieces, others = (self.pieces, ()) if self.reading.where else answer_in(self.pieces)
+        except Unclear as unclear:
+            raise AppFailure(str(unclear)) from unclear
+        left_out = {**dict.fromkeys(others, ""), **self._unnamed}
+        if left_out:
+            samples = {kind: _first(self.pieces, kind) or text for kind, text in left_out.items()}
+            self.notes["left out"] = shown_kinds(samples)
+        if not pieces:
+            raise AppFailure(self._complaint_of_stream(what))
+        texts = [piece.text for piece in pieces if piece.text]
+        if repeats_itself(texts):
+            self.notes["stream"] = "it repeats all text so far; the last is the reply"
+        first = next((piece for piece in pieces if piece.text), None)
+        if first is not None and self.is_stream:
+            self.metadata[FIRST_TEXT] = first.seconds
+        self.texts, self.pieces = [whole_of(texts)], []
+        self.tool_calls += self._told.all() if not self.reading.all_calls else ()
+
+    def _found_in(self, value: Any, usual: Sequence[Steps]) -> tuple[Any, Steps]:
+        """Return the value at the path of the reply, or the first text of the usual paths, and the path."""
+        if self.reading.reply:
+            return found_at(value, self.reading.reply), self.reading.reply
+        if isinstance(value, list):
+            return _of_list(value), (ALL,)
+        if not isinstance(value, dict):
+            return value, ()
+        found: tuple[Any, Steps] = (MISSING, ())
+        for path in (self._path, *usual) if self._path else usual:
+            text = found_at(value, path)
+            if isinstance(text, str) or _is_content(text):
+                if text:
+                    self._path = path
+                    return text, path
+                found = (text, path) if found[0] is MISSING else found
+        return found
+
+    def _parted(self, text: str, kind: Kind) -> str:
+        """Return a text on a new line where it begins a new part of the answer."""
+        if not text or not self._is_new_part or kind.rank == NEVER:
+            return text
+        self._is_new_part = False
+        before = next((piece.text for piece in reversed(self.pieces) if piece.kind == kind and piece.text), "")
+        return f"\n{text}" if before and not before[-1].isspace() else text
+
+    def _take_rest(self, value: Any, calls: Sequence[Mapping[str, Any]]) -> None:
+        """Take in the tool calls of a value, at their path or within its text, its context and its session."""
+        reading = self.reading
+        found = found_at(value, reading.tool_calls) if reading.tool_calls else MISSING
+        if found is MISSING and not reading.all_calls and isinstance(value, dict) and "message" in value:
+            found = found_at(value, ("message", *reading.tool_calls))
+        if calls or isinstance(found, list):
+            listed = found if isinstance(found, list) else []
+            calls = [*calls, *(call for call in listed if isinstance(call, dict))]
+            if not reading.all_calls:  # nobody said that they are calls, or that none comes twice
+                calls = [call for call in calls if called_tool(call).name and call not in self.tool_calls]
+            self.tool_calls.extend(calls)
+        context = found_at(value, reading.context) if reading.context else MISSING
         if context is not MISSING:
             self.context = context
-        theirs = found_at(value, self.reading.session) if self.reading.session else MISSING
+        theirs = found_at(value, reading.session) if reading.session else MISSING
         if isinstance(theirs, (str, int)):
             self.session = str(theirs)
         elif theirs is not MISSING and theirs is not None:
             what = quoted(json.dumps(theirs, ensure_ascii=False))
             raise AppFailure(f"it names its session {what}, which is no text and no number, and cannot be given back")
 
-    def _text_of(self, value: Any) -> Any:
-        if self.reading.reply:
-            return found_at(value, self.reading.reply)
-        if not isinstance(value, Mapping):
-            return value
-        return next((value[name] for name in USUAL if isinstance(value.get(name), str)), MISSING)
-
     def _complaint(self, value: Any, text: Any) -> str:
         if self.reading.reply:
-            path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.reading.reply)
             found = "nothing" if text is MISSING else f"{quoted(json.dumps(text))}, which is no text,"
             answer = quoted(json.dumps(value, ensure_ascii=False))
-            return f"there is {found} at ${path} of its answer {answer}{_perhaps(value)}"
+            return f"there is {found} at {path_of(self.reading.reply)} of its answer {answer}{_perhaps(value)}"
         answer = quoted(json.dumps(value, ensure_ascii=False))
         return f"no text is found in its answer {answer}; say where with `reply:`{_perhaps(value)}"
 
+    def _complaint_of_stream(self, what: str) -> str:
+        if left_out := self.notes.get("left out"):
+            return f"no text is found in any {what} that counts; left out: {left_out}; say with `where:` which count"
+        perhaps = next(filter(None, map(_perhaps, self._unread)), "")
+        return f"no text is found in any {what}; say where with `reply:`{perhaps}"
+
+
+def _require_no_error(value: Any, labels: Labels, said: Any) -> None:
+    """Raise AppFailure for an event that tells an error."""
+    told = value.get("errorText", value.get("error")) if isinstance(value, dict) else None
+    if (told and not isinstance(said, str)) or any(label.lower() in _ERRORS for _, label in labels):
+        error = told or (said if isinstance(said, str) else value)
+        raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(error, ensure_ascii=False))}")
+
+
+def speaks(value: Any, reading: Reading) -> bool:
+    """Return whether a frame is an answer, or a part of one, and not a status or the end of one.
+
+    Raises AppFailure where it tells an error.
+    """
+    read = Reply(reading)
+    read.hear(Event(value))
+    return read.speaks and any(piece.text.strip() and piece.kind.rank != CLOSING for piece in read.pieces)
+
+
+def _first(pieces: Sequence[Piece], kind: Kind) -> str:
+    return next((piece.text for piece in pieces if piece.kind == kind and piece.text), "")
+
+
+def _spoken(found: Any, calls: list[Mapping[str, Any]], *, is_all: bool) -> Any:
+    """Return the text of what was found, whose parts may also be tool calls; what is no text as it is."""
+    if not isinstance(found, list):
+        return found
+    if is_all and found and all(isinstance(each, str) for each in found):
+        return "\n".join(filter(None, found))
+    if not _is_content(found, may_have_texts=is_all):
+        return found
+    turns = turns_of({"role": "assistant", "content": [_plain_part(part) for part in found]})
+    results = {result.get("id"): result["result"] for turn in turns for result in turn.results}
+    for call in (call for turn in turns for call in turn.calls):
+        known = {"result": results[call.get("id")]} if call.get("id") in results else {}
+        calls.append({**call, **known})
+    return "\n".join(turn.text for turn in turns if turn.text)
+
+
+def _is_content(found: Any, *, may_have_texts: bool = False) -> bool:
+    """Return whether this is a list of parts, as of OpenAI, Anthropic or Gemini."""
+    if not isinstance(found, list) or not found:
+        return False
+    parts = [each for each in found if not (may_have_texts and isinstance(each, str))]
+    if not all(isinstance(part, Mapping) for part in parts):
+        return False
+    kinds = [part.get("type", "text" if {"text", "functionCall"} & {*part} else None) for part in parts]
+    return None not in kinds and any(kind in _PARTS for kind in kinds)
+
+
+def _plain_part(part: Any) -> Any:
+    """Return a part of content; OpenAI's Assistants have its text one step further inside."""
+    text = part.get("text") if isinstance(part, Mapping) else None
+    return {**part, "text": text["value"]} if isinstance(text, Mapping) and "value" in text else part
+
+
+def _of_list(values: list[Any]) -> Any:
+    """Return what the messages of a list say; MISSING where some are the user's, or none has a text."""
+    if _is_content(values):
+        return values
+    messages = [each for each in values if isinstance(each, Mapping)]
+    if any(_speaker(each) in _ASKING for each in messages):
+        return MISSING
+    texts = [next((each[name] for name in USUAL if isinstance(each.get(name), str)), None) for each in messages]
+    return [text for text in texts if text is not None] or MISSING
+
+
+def _speaker(message: Any) -> Any:
+    return message.get("role", message.get("type")) if isinstance(message, Mapping) else None
+
 
 def _perhaps(value: Any) -> str:
-    """Say where in an answer a text has one of the usual names."""
-    path = next(_usual_paths(value, ""), "")
-    return f" (perhaps {path})" if path else ""
+    """Say where in an answer a text has one of the usual names, or is the only one."""
+    texts = list(_texts_in(value, ()))
+    usual = next((path for path, name in texts if name in USUAL), None)
+    path = usual or next((path for path, _ in texts if len(texts) == 1 and {0, ALL} & {*path}), None)
+    return f" (perhaps {path_of(path)})" if path else ""
 
 
-def _usual_paths(value: Any, path: str) -> Iterator[str]:
-    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for name, part in parts:
-        if name in USUAL and isinstance(part, str):
-            yield f"{path}{name}"
-        yield from _usual_paths(part, f"{path}{name}.")
-
-
-def value_of(text: str) -> Any:
-    """Return the JSON object, list or text that a text is, else the text itself: a number is a part of an answer.
-
-    JSON's null is None, which is no answer: an app sends it that forgot to return one.
-    """
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return text
-    return found if found is None or isinstance(found, (dict, list, str)) else text
-
-
-async def events_of(lines: AsyncIterable[bytes], *, are_server_sent: bool) -> AsyncIterator[Any]:
-    """Yield the values of a stream: of server-sent events up to [DONE], or of lines of JSON."""
-    data: list[str] = []
-    async for raw in lines:
-        line = raw.decode("utf-8", "replace").rstrip("\r\n")
-        if not are_server_sent:
-            data = [line] if line else []
-        elif line.startswith("data:"):
-            data.append(line.removeprefix("data:").removeprefix(" "))
-        if data and not (are_server_sent and line):
-            text, data = "\n".join(data), []
-            if text == DONE:
-                return
-            yield value_of(text)
-    if data and data != [DONE]:
-        yield value_of("\n".join(data))
+def _texts_in(value: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[Steps, str]]:
+    """Yield the paths to the texts in an answer, each with the last name in it."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _texts_in(part, (*steps, str(name)))
+    elif isinstance(value, list):
+        are_of_several = any(_speaker(part) in _ASKING for part in value)
+        step: str | int = -1 if are_of_several else ALL if len(value) > 1 else 0
+        for part in value[-1:] if are_of_several else value:
+            yield from _texts_in(part, (*steps, step))
+    elif isinstance(value, str) and steps:
+        yield steps, next((str(step) for step in reversed(steps) if isinstance(step, str) and step != ALL), "")

@@ -1,11 +1,18 @@
-"""An app behind a WebSocket: a connection a conversation, a message made of a template for each turn."""
+"""An app behind a WebSocket: a connection a conversation, a message made of a template for each turn.
+
+open ──► opening (the app's own first frames) ──► message ──► answer ──► message ...      unknown: it is found out once
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import anyio
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.unreached import cause_of
@@ -13,12 +20,18 @@ from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_wire import Wire, broken_off
 from simeval.suites.apps.outcomes import AppFailure, of_close_code, of_status, unreached
-from simeval.suites.apps.remote_app import Session
-from simeval.suites.apps.replies import Reply, value_of
+from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.replies import Reply, Wanted, speaks, wanted_of
+from simeval.suites.apps.streams import DONE, Event, value_of
 from simeval.suites.apps.templates import MISSING, found_at, steps_of, written
 
 if TYPE_CHECKING:
     import aiohttp
+
+QUIET_SECONDS = 1.0  # for which an app that greets is silent at most, as far as nothing else is known
+LONGEST_QUIET_SECONDS = 5.0
+LONGEST_GREETING_SECONDS = 10.0  # for which the greeting of an app that greeted before is waited for
+AT_HAND_SECONDS = 0.001  # for frames that have come
 
 
 @dataclass(slots=True)
@@ -27,44 +40,95 @@ class SocketLine:
 
     socket: aiohttp.ClientWebSocketResponse
     wire: Wire
+    opened: float = field(default_factory=perf_counter)
 
     async def close(self) -> None:
         """Close it."""
         await self.socket.close()
         await self.wire.__aexit__()
 
+    async def heard(self, reply: Reply) -> Any:
+        """Return the value of the next frame. Raises AppFailure where the connection is closed."""
+        import aiohttp
+
+        frame = await self.socket.receive()
+        if frame.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+            code = f" (code {self.socket.close_code})" if self.socket.close_code else ""
+            raise of_close_code(f"{broken_off(reply)}: it closed the connection{code}", self.socket.close_code)
+        text = frame.data if isinstance(frame.data, str) else frame.data.decode("utf-8", "replace")
+        reply.came += f"{text}\n"
+        if text.startswith('0{"sid"'):
+            raise AppFailure("it speaks Socket.IO, which is more than a WebSocket; call it from a handler of yours")
+        return None if text == DONE else value_of(text)
+
+    async def heard_within(self, seconds: float | None, reply: Reply) -> Any:
+        """Return the value of the next frame, or MISSING if none comes in time. Raises AppFailure."""
+        with anyio.move_on_after(seconds):
+            return await self.heard(reply)
+        return MISSING
+
+
+@dataclass(slots=True)
+class Opening:
+    """How many frames an app sends before it is asked anything, None while that is unknown; or whether it ends them."""
+
+    frames: int | None = None
+    is_ended: bool = False
+
+    def is_over(self, count: int, *, is_last: bool) -> bool:
+        """Return whether nothing more comes after so many frames."""
+        return is_last if self.is_ended and count else self.frames is not None and count >= self.frames
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocketApp(DescribedApp):
     """An app that answers over a WebSocket, whose connection is the conversation.
 
-    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path) and `title` are as HttpApp's; a request
-    that is a text is sent as it is. The answer is the first frame with a text. Where it comes in several, `until` is a
-    path that their last one has, with anything but false or null there: then their texts are joined.
+    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path), `where` and `title` are as HttpApp's; a
+    request that is a text is sent as it is. The answer is the first frame with a text. Where it comes in several,
+    `until` names their last one: by a path that it has, with anything but false or null there, or by a field and its
+    value, such as {"type": "done"}; then their texts are joined.
+
+    An app that `greets` sends frames before the first message; they open the conversation, and answer nothing. Unless
+    this is given, the first conversation finds it out: it listens before it asks, and once more after the answer.
 
     Raises DefinitionError for what cannot be used, when it is made, and for a variable that is not set, when it is
     opened.
     """
 
-    until: str | None = None
+    until: str | Mapping[str, Any] | None = None
+    greets: bool | None = None
     _until: Sequence[str | int] = field(init=False, repr=False, compare=False)
+    _last: Sequence[Wanted] = field(init=False, repr=False, compare=False)
+    _opening: Opening = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_address(self.url, "one that begins with ws:// or wss://", schemes="wss?")
         self._check(self.request)
-        object.__setattr__(self, "_until", steps_of(self.until, "app: until") if self.until else ())
+        is_path = isinstance(self.until, str)
+        object.__setattr__(self, "_until", steps_of(self.until, "app: until") if isinstance(self.until, str) else ())
+        is_mapping = self.until is not None and not is_path
+        object.__setattr__(self, "_last", wanted_of(self.until, "app: until") if is_mapping else ())  # type: ignore[arg-type]
+        object.__setattr__(self, "_opening", Opening(0 if self.greets is False else None))
 
     @property
     def _described(self) -> list[Any]:
-        return [*super(SocketApp, self)._described, self.until]
+        until = dict(self.until) if isinstance(self.until, Mapping) else self.until
+        return [*super(SocketApp, self)._described, until]
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         line: SocketLine = kept.line or await self._opened(kept)
-        content = self._content(self._values(messages, kept))
+        reply.status, reply.is_stream = "a WebSocket", self.until is not None
         try:
+            is_unsure = False
+            if kept.line is None:
+                is_unsure = await self._hear_opening(line, reply)
+            else:
+                await self._hear_nothing(line, reply)
+            kept = replace(kept, theirs=reply.session or kept.theirs)
+            content = self._content(self._values(messages, kept))
             await self._say(content if isinstance(content, str) else json.dumps(content), line.socket, reply)
-            while not await self._hears(line.socket, reply):
-                pass
+            await self._hear_answer(line, reply, kept if is_unsure else None)
         except BaseException:  # also where it is ended: nobody else knows of the connection yet
             await self.leave({"line": line})
             raise
@@ -94,28 +158,121 @@ class SocketApp(DescribedApp):
         except (aiohttp.ClientError, OSError) as error:
             raise AppFailure(f"{self.url} opens no WebSocket ({cause_of(error)})") from error
 
+    async def _hear_opening(self, line: SocketLine, reply: Reply) -> bool:
+        """Take in the frames before the first message. Return whether it is unknown if there are any.
+
+        Raises AppFailure.
+        """
+        known, opening, count, is_last = self._opening.frames, Reply(self._read), 0, False
+        while not self._opening.is_over(count, is_last=is_last):
+            value = await line.heard_within(self._patience(count), reply)
+            if value is MISSING:
+                break
+            opening.hear(Event(value))
+            is_last = self._is_last(value)
+            is_of_use = speaks(value, self._read) or opening.session != reply.session or is_last
+            reply.session, count = opening.session, count + is_of_use
+        if opening.speaks:
+            reply.keep_greeting(opening.text if self.until else opening.lines)
+        if known is None and count:
+            self._opening.frames, self._opening.is_ended = count, is_last
+        return known is None and not count
+
+    def _patience(self, count: int) -> float | None:
+        """Return the seconds in which the next frame of an opening must come, after so many."""
+        if self._opening.frames is not None:
+            return _quiet(LONGEST_GREETING_SECONDS)
+        return None if self.greets and not count else _quiet(QUIET_SECONDS)
+
+    async def _hear_nothing(self, line: SocketLine, reply: Reply) -> None:
+        """Raise AppFailure where the app has said more than its answer: the next one would be taken for another's."""
+        while (value := await line.heard_within(AT_HAND_SECONDS, reply)) is not MISSING:
+            if speaks(value, self._read):
+                self._opening.frames = None if self.greets is None else self._opening.frames  # it may have greeted late
+                raise AppFailure(_said_more(value))
+
     async def _say(self, text: str, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> None:
-        reply.status, reply.is_stream = "a WebSocket", bool(self._until)
+        reply.begin()
         try:
             await socket.send_str(text)
         except OSError as error:
             raise AppFailure("it has closed the connection") from error
 
-    async def _hears(self, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> bool:
-        """Take in the next frame, and return whether the answer is complete. Raises AppFailure."""
-        import aiohttp
+    async def _hear_answer(self, line: SocketLine, reply: Reply, unsure: Session | None) -> None:
+        """Take in the frames of the answer; if it is `unsure` whether the app greets, find that out with it.
 
-        frame = await socket.receive()
-        if frame.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
-            code = f" (code {socket.close_code})" if socket.close_code else ""
-            raise of_close_code(f"{broken_off(reply)}: it closed the connection{code}", socket.close_code)
-        text = frame.data if isinstance(frame.data, str) else frame.data.decode("utf-8", "replace")
-        reply.came += f"{text}\n"
-        value = value_of(text)
-        reply.take(value, streamed=True)
-        if not self._until:
-            return bool(reply.texts)
-        is_last = found_at(value, self._until) not in (MISSING, None, False)
-        if is_last and not reply.texts:
-            raise AppFailure("no text is found in any frame of its answer; say where with `reply:`")
-        return is_last
+        Raises AppFailure.
+        """
+        value = await line.heard(reply)
+        while True:
+            while not self._is_complete(value, reply):
+                value = await line.heard(reply)
+            reply.end()
+            if unsure is None:
+                return
+            value = MISSING if self._opening.frames else await self._more_after(line, reply)
+            if value is MISSING and not self._opening.frames:
+                self._opening.frames = 0
+                return
+            if not self._opening.frames:
+                clock = perf_counter()
+                if not await self._greets_unasked(unsure, clock - line.opened):
+                    raise AppFailure(_said_more(value))
+                reply.pass_over(perf_counter() - clock)
+            self._opening.frames = self._opening.frames or 1  # and it has greeted late, as others have
+            reply.greeted()
+            unsure, value = None, await line.heard(reply) if value is MISSING else value
+
+    def _is_complete(self, value: Any, reply: Reply) -> bool:
+        """Take in a frame, and return whether the answer is complete. Raises AppFailure."""
+        if value is not None:
+            reply.hear(Event(value))
+        if self.until is None:
+            if not reply.speaks:
+                return False
+        elif not self._is_last(value):
+            return False
+        reply.settle("frame of its answer")
+        return True
+
+    def _is_last(self, value: Any) -> bool:
+        if self.until is None:
+            return False
+        if self._last:
+            return all(each.is_met(Event(value)) for each in self._last)
+        return found_at(value, self._until) not in (MISSING, None, False)
+
+    async def _more_after(self, line: SocketLine, reply: Reply) -> Any:
+        """Return what the app says after its answer, without being asked; MISSING if it is silent."""
+        deadline = perf_counter() + _quiet(min(max(QUIET_SECONDS, perf_counter() - line.opened), LONGEST_QUIET_SECONDS))
+        while (left := deadline - perf_counter()) > 0:
+            value = await line.heard_within(left, reply)
+            if value is MISSING or speaks(value, self._read):
+                return value
+        return MISSING
+
+    async def _greets_unasked(self, kept: Session, seconds: float) -> bool:
+        """Return whether the app says something to one who is silent for twice as many seconds."""
+        aside = Reply(self._read)
+        line = await self._opened(replace(kept, given=uuid4().hex))
+        try:
+            with anyio.move_on_after(_quiet(2 * max(seconds, QUIET_SECONDS))):
+                while not speaks(await line.heard(aside), self._read):
+                    pass
+                return True
+        except AppFailure:
+            return False
+        finally:
+            await self.leave({"line": line})
+        return False
+
+
+def _quiet(seconds: float) -> float:
+    """Return for how long to listen: not longer than a quarter of the time that is left for the answer."""
+    return min(seconds, max(0.0, anyio.current_effective_deadline() - anyio.current_time()) / 4)
+
+
+def _said_more(value: Any) -> str:
+    said = quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    do = "name the last frame of an answer with `until:`; if it greets, write `greets: true`"
+    return f"it said more after its answer, without being asked: {said}; {do}"

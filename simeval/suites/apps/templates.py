@@ -11,7 +11,8 @@ from simeval.errors import DefinitionError
 PLACES = ("message", "messages", "session")
 _PLACE = re.compile(r"\{(" + "|".join(PLACES) + r")\}")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-_STEP = re.compile(r"\[(-?\d+)\]|([^.\[\]]+)")
+_STEP = re.compile(r"\[(-?\d+|\*)\]|([^.\[\]]+)")
+ALL = "[*]"  # the step of a path to all of a list
 MISSING: Any = object()
 SHORTEST_SECRET = 6  # characters; a shorter value, such as "en", may be a part of any word
 
@@ -76,21 +77,41 @@ def _texts(template: Any) -> list[str]:
 
 
 def steps_of(path: str, where: str) -> list[str | int]:
-    """Return the steps of a path such as $.choices[0].message. Raises DefinitionError."""
+    """Return the steps of a path such as $.choices[0].message or $[*].text. Raises DefinitionError."""
     bare = path.removeprefix("$").removeprefix(".")
-    steps = [int(index) if index else name for index, name in _STEP.findall(bare)]
-    is_whole = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".") == bare
-    require(bool(steps) and is_whole, where, found=path, do="write a path such as $.choices[0].message.content")
+    steps = [(ALL if index == "*" else int(index)) if index else name for index, name in _STEP.findall(bare)]
+    is_whole = path_of(steps).removeprefix("$").removeprefix(".") == bare
+    do = "write a path such as $.choices[0].message.content, or $[*].text for all of a list"
+    require(bool(steps) and is_whole, where, found=path, do=do)
     return [int(step) if isinstance(step, str) and step.isdigit() else step for step in steps]
 
 
+def path_of(steps: Sequence[str | int]) -> str:
+    """Return the path that has these steps."""
+    written = (str(step) if step == ALL else f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return "$" + "".join(written)
+
+
 def found_at(value: Any, steps: Sequence[str | int]) -> Any:
-    """Return what lies at a path; MISSING where nothing does."""
-    for step in steps:
-        if isinstance(value, Mapping):
-            value = value.get(str(step), MISSING)
+    """Return the value at a path, or MISSING; a path through all of a list gives a flat list of what is found."""
+    for place, step in enumerate(steps):
+        if step == ALL and isinstance(value, list):
+            return _found_in_all(value, steps[place + 1 :])
+        if isinstance(value, dict):
+            value = value.get(step if isinstance(step, str) else str(step), MISSING)
         elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
             value = value[step]
         else:
             return MISSING
     return value
+
+
+def _found_in_all(values: list[Any], rest: Sequence[str | int]) -> Any:
+    found: list[Any] = []
+    for each in values:
+        inner = found_at(each, rest)
+        if isinstance(inner, list):
+            found += inner
+        elif inner is not MISSING and inner is not None:
+            found.append(inner)
+    return found or MISSING

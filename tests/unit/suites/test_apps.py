@@ -115,7 +115,7 @@ async def test_an_answer_is_understood_or_the_turn_fails_and_says_why(
 async def test_where_a_text_may_be_is_told(server: WebApp) -> None:
     app = HttpApp(url=f"{server.url}/chat", request={"messages": "{messages}"})
 
-    with pytest.raises(AppFailure, match=r"say where with `reply:` \(perhaps choices\.0\.message\.content\)$"):
+    with pytest.raises(AppFailure, match=r"say where with `reply:` \(perhaps \$\.choices\[0\]\.message\.content\)$"):
         await said(app)
 
 
