@@ -93,6 +93,23 @@ async def test_parts_at_the_path_of_the_reply_are_text_and_calls() -> None:
 
 
 @pytest.mark.anyio
+async def test_a_refusal_in_the_place_of_the_text_is_the_reply() -> None:
+    refused = {"choices": [{"message": {"content": None, "refusal": "I cannot help with that."}}]}
+    pieces = [{"choices": [{"delta": {"content": None, "refusal": each}}]} for each in ("I cannot ", "help with that.")]
+
+    assert await said(JSON, json.dumps(refused), reply="$.choices[0].message.content") == "I cannot help with that."
+    assert await said(SSE, sse(*pieces)) == "I cannot help with that."
+    assert await said(SSE, sse(*pieces), reply="$.choices[0].delta.content") == "I cannot help with that."
+
+
+@pytest.mark.anyio
+async def test_a_text_with_a_line_separator_is_one_event() -> None:
+    body = "".join(json.dumps({"token": text}, ensure_ascii=False) + "\n" for text in ("one\u2028", "two"))
+
+    assert await said(JSON, body) == "one\u2028two"
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("found", "path", "text"),
     [

@@ -189,6 +189,24 @@ RECORDED: Mapping[str, tuple[str, str]] = {  # by framework: the content type an
             "[DONE]",
         ),
     ),
+    "Google's ADK": (
+        SSE,
+        sse(
+            *({"content": {"parts": [{"text": each}], "role": "model"}, "partial": True} for each in HALVES),
+            {"content": {"parts": [{"text": LATE}], "role": "model"}, "author": "bot"},
+        ),
+    ),
+    "Agno": (
+        SSE,
+        sse(
+            {"event": "RunStarted"},
+            {"event": "ToolCallStarted", "content": "track(F1001)"},
+            *({"event": "RunResponseContent", "content": each} for each in HALVES),
+            {"event": "RunCompleted", "content": LATE},
+        ),
+    ),
+    "n8n": (LINES, lines({"type": "begin"}, *({"type": "item", "content": each} for each in HALVES), {"type": "end"})),
+    "a JSON sequence": ("application/json-seq", "".join(f"\x1e{json.dumps({'token': each})}\n" for each in HALVES)),
     "tokens by the event's name": (
         SSE,
         sse(("status", {"text": "Searching the knowledge base…"}), *(("token", {"text": each}) for each in HALVES)),

@@ -29,6 +29,7 @@ _STREAMS: Mapping[str, Form] = {
             "application/jsonlines",
             "application/x-jsonlines",
             "application/stream+json",
+            "application/json-seq",
         ),
         "lines of JSON",
     ),

@@ -39,6 +39,7 @@ WHOLE: Sequence[Steps] = (*((name,) for name in USUAL), ("message", "content"))
 STREAMED: Sequence[Steps] = (  # where the text of an event of a stream is looked for
     *WHOLE,
     ("choices", 0, "delta", "content"),
+    ("choices", 0, "delta", "refusal"),
     ("choices", 0, "text"),
     ("choices", 0, "message", "content"),
     ("delta",),
@@ -51,6 +52,7 @@ STREAMED: Sequence[Steps] = (  # where the text of an event of a stream is looke
     ("contentBlockDelta", "delta", "text"),
     ("delta", "message", "content", "text"),
     ("candidates", 0, "content", "parts"),
+    ("content", "parts"),
     ("data", "chunk", "content"),
     ("data", "chunk"),
     *(("data", name) for name in USUAL),
@@ -243,8 +245,10 @@ class Reply:
 
     def _found_in(self, value: Any, usual: Sequence[Steps]) -> tuple[Any, Steps]:
         """Return the value at the path of the reply, or the first text of the usual paths, and the path."""
-        if self.reading.reply:
-            return found_at(value, self.reading.reply), self.reading.reply
+        if path := self.reading.reply:
+            text = found_at(value, path)
+            refusal = found_at(value, (*path[:-1], "refusal")) if text is None else None
+            return (refusal if isinstance(refusal, str) else text), path
         if isinstance(value, list):
             return _of_list(value), (ALL,)
         if not isinstance(value, dict):

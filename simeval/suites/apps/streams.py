@@ -16,6 +16,7 @@ from simeval.suites.apps.templates import found_at, path_of
 
 Form = Literal["server-sent events", "lines of JSON", "lines of the AI SDK"]
 DONE = "[DONE]"
+_RECORD = "\x1e"  # before each text of a JSON sequence (RFC 7464)
 NO_NAME = ("", "message")  # a server-sent event without a name is a message
 _AI_SDK_LINE = re.compile(r'([0-9a-k]):(?=["\[{])')
 _AI_SDK_TEXTS = {"0": "text-delta", "g": "reasoning-delta"}  # by the code of a line, the event that says the same
@@ -55,6 +56,7 @@ class _Lines:
         if self.form == "lines of the AI SDK":
             return _of_ai_sdk(line)
         if self.form == "lines of JSON":
+            line = line.removeprefix(_RECORD)
             return [Event(value_of(line), came=line)] if line else ()
         if not line:
             return self.close()
@@ -105,15 +107,15 @@ async def events_of(lines: AsyncIterable[bytes], form: Form) -> AsyncIterator[Ev
 def events_in(text: str, form: Form) -> Iterator[Event]:
     """Yield the events of a stream that came whole."""
     read = _Lines(form)
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if not read.is_done:
-            yield from read.take(line)
+            yield from read.take(line.rstrip("\r"))
     yield from read.close()
 
 
 def form_of(text: str) -> Form | None:
     """Return the form of a stream that came under the name of a text; None where it is none."""
-    lines = [line for line in text.splitlines() if line]
+    lines = [stripped for line in text.split("\n") if (stripped := line.rstrip("\r"))]
     if any(line.startswith("data:") for line in lines) and all(
         line.startswith(("data:", "event:", "id:", "retry:", ":")) for line in lines
     ):
