@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SERVER_SENT, JSON_LINES = "text/event-stream", ("application/x-ndjson", "application/jsonl")
 IDLE_SECONDS = 4.0  # how long a connection is kept for the next turn: servers close it after 5, in the middle of one
+UNAUTHORIZED = 401
 NO_ANSWER = 300  # the status from which on there is none
 LONGEST_LINE = 2**23  # bytes of one event of a stream
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
@@ -80,6 +81,7 @@ class Wire:
                     request.method,
                     request.url,
                     json=request.body,
+                    data=request.data,
                     params=request.query,
                     headers={"traceparent": kept.new_traceparent(), **request.headers},
                     cookies=dict(kept.cookies),
@@ -105,13 +107,14 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request: `body` is JSON, `query` names with their values."""
+    """One request: `body` is JSON, or `data` is sent as it is; `query` are names with their values."""
 
     url: str
     body: Any = None
+    data: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "POST"
-    query: Mapping[str, str] | None = None
+    query: Sequence[tuple[str, str]] | None = None
 
 
 async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}) -> AsyncIterator[Any]:

@@ -40,6 +40,7 @@ class Reply:
     session: str | None = None
     came: str = ""  # all of it, as it came
     is_stream: bool = False
+    hides: Mapping[str, str] = field(default_factory=dict)  # values that nobody is to see, with their names
     _since: float = field(default_factory=perf_counter)
 
     @property

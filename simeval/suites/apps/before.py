@@ -1,0 +1,243 @@
+"""What is asked before a conversation, such as a login or a session, and what its answers give to later requests.
+
+    before ──► answer ──► take: {token: $.access_token} ──► {token} in later requests      once a trial, or once a run
+
+A 401 later on makes anew what logs in: a step that takes a secret, or whose answer sets cookies. What else was taken,
+such as the id of a session, stays as it is: the conversation goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+
+from simeval.core.redaction import is_secret_name
+from simeval.core.validation import require, require_one_of
+from simeval.suites.apps.http_request import Encoding, RequestTemplate
+from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire
+from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.replies import Reply, value_of
+from simeval.suites.apps.templates import MISSING, found_at, hidden, places_in, steps_of
+
+if TYPE_CHECKING:
+    import aiohttp
+
+METHODS = ("POST", "PUT", "PATCH", "GET", "DELETE")
+ELSEWHERE = ("header:", "cookie:")
+FAILED = 400  # the status from which on a request has failed; logins of pages redirect
+_RESERVED = ("message", "messages")
+_STORED = "before"  # in what is kept of a session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """One request before a conversation.
+
+    `url`, `method`, `request`, `headers` and `encoding` are as an app's, with the places {session} and those that
+    earlier requests take. `take` gives places to later requests: their names, with a path into the answer, header:NAME
+    or cookie:NAME; "session" is what the app calls the conversation. It is sent once `per` trial, or once a run, for
+    all trials together. Cookies are kept. Raises DefinitionError for what cannot be sent.
+    """
+
+    url: str
+    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE"] = "POST"
+    request: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    encoding: Encoding | None = None
+    take: Mapping[str, str] = field(default_factory=dict)
+    per: Literal["trial", "run"] = "trial"
+    template: RequestTemplate = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        template = RequestTemplate(
+            where="before",
+            url=self.url,
+            method=self.method,
+            request=self.request,
+            headers=self.headers,
+            encoding=self.encoding,
+            methods=METHODS,
+        )
+        object.__setattr__(self, "template", template)
+        require_one_of(self.per, ("trial", "run"), "before: per")
+        for name, path in self.take.items():
+            is_name = name.isidentifier() and name not in _RESERVED
+            require(is_name, "before: take", found=name, do="give names such as token: letters, digits and _")
+            if not path.startswith(ELSEWHERE):
+                steps_of(path, f"before: take: {name}")
+        do = "take it once a trial: all conversations would be one"
+        require(self.per == "trial" or "session" not in self.take, "before: take", found="session", do=do)
+
+    @property
+    def described(self) -> list[Any]:
+        """What tells it from another, without what headers hold."""
+        of_request = [self.url, self.method, self.request, sorted(self.headers), self.encoding]
+        return [*of_request, dict(self.take), self.per]
+
+    async def taken_from(self, answer: aiohttp.ClientResponse) -> Taken:
+        """Return what an answer gives. Raises AppFailure where it has failed, or lacks what is to be taken."""
+        body = await answer.text(errors="replace")
+        if answer.status >= FAILED:
+            raise AppFailure(f"HTTP {answer.status}: {quoted(body) or answer.reason}")
+        cookies = {name: morsel.value for name, morsel in answer.cookies.items()}
+        value = value_of(body)
+        places = {name: _found(path, value, answer.headers, cookies) for name, path in self.take.items()}
+        for name, found in places.items():
+            if not isinstance(found, (str, int)) or found == "":
+                had = f", which has {', '.join(map(str, value))}" if isinstance(value, Mapping) and value else ""
+                raise AppFailure(f"there is no text and no number at {self.take[name]} of its answer{had}")
+        return Taken({name: str(found) for name, found in places.items()}, cookies)
+
+
+def _found(path: str, value: Any, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Any:
+    kind, _, name = path.partition(":")
+    if path.startswith(ELSEWHERE):
+        return (headers if kind == "header" else cookies).get(name.strip(), MISSING)
+    return found_at(value, steps_of(path, "before: take"))
+
+
+class Expired(Exception):
+    """A request was refused with 401, and what logs in can be made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one request before a conversation gave. It is no JSON, so that no store keeps it."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(slots=True)
+class Preparation:
+    """The requests before the conversations of an app; `secrets` are the names of values nobody is to see.
+
+    Those that are made once a run are shared: concurrent trials wait for one of them.
+    """
+
+    steps: Sequence[Before]
+    wire: Wire
+    secrets: Collection[str]
+    shared: dict[int, Taken] = field(default_factory=dict)
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    def __reduce__(self) -> tuple[type[Preparation], tuple[Any, ...]]:
+        return Preparation, (self.steps, self.wire, self.secrets)  # who gets a copy logs in by itself
+
+    @classmethod
+    def of(cls, steps: Sequence[Before], wire: Wire, headers: Mapping[str, str]) -> Preparation:
+        """Check requests, each with those before it; `headers` are the app's. Raises DefinitionError."""
+        known: list[str] = []
+        of_run: list[str] = []
+        for step in steps:
+            step.template.require_places(of_run if step.per == "run" else ["session", *known])
+            known += step.take
+            of_run += step.take if step.per == "run" else ()
+        in_headers = places_in([[*each.values()] for each in (headers, *(step.headers for step in steps))])
+        secrets = {name for name in known if is_secret_name(name) or name in in_headers} - {"session"}
+        return cls(steps, wire, secrets)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all that is taken."""
+        return [name for step in self.steps for name in step.take]
+
+    async def ready(self, kept: Session) -> tuple[Taken, ...]:
+        """Return what the steps gave, after asking what is still to be asked. Raises AppFailure."""
+        own = kept.kept.get(_STORED) or [None] * len(self.steps)
+        found: tuple[Taken, ...] = ()
+        for place, known in enumerate(own):
+            if known is None:
+                try:
+                    known = await self._of(place, found, kept, may_renew=True)
+                except Expired:
+                    found = await self.renewed(kept, found)
+                    known = await self._of(place, found, kept)
+            found = (*found, known)
+        return found
+
+    async def renewed(self, kept: Session, stale: Sequence[Taken]) -> tuple[Taken, ...]:
+        """Return what the steps gave, with what logs in made anew. Raises AppFailure."""
+        found: tuple[Taken, ...] = ()
+        for place, old in enumerate(stale):
+            found = (*found, await self._anew(place, old, found, kept) if self._logs_in(place, old) else old)
+        return found
+
+    def can_renew(self, found: Sequence[Taken]) -> bool:
+        """Return whether any of the steps logs in."""
+        return any(self._logs_in(place, each) for place, each in enumerate(found))
+
+    def secrets_in(self, found: Sequence[Taken]) -> Mapping[str, str]:
+        """Return the values that nobody is to see, with their names."""
+        of_cookies = {value: name for each in found for name, value in each.cookies.items()}
+        return {**of_cookies, **{value: name for name, value in values_in(found).items() if name in self.secrets}}
+
+    def _logs_in(self, place: int, taken: Taken) -> bool:
+        return bool(taken.cookies) or not self.secrets.isdisjoint(self.steps[place].take)  # type: ignore[attr-defined]
+
+    async def _of(self, place: int, found: Sequence[Taken], kept: Session, *, may_renew: bool = False) -> Taken:
+        if self.steps[place].per == "trial":
+            return await self._asked(place, found, kept, may_renew=may_renew)
+        if place not in self.shared:
+            async with self.lock:
+                if place not in self.shared:
+                    self.shared[place] = await self._asked(place, found, kept, may_renew=may_renew)
+        return self.shared[place]
+
+    async def _anew(self, place: int, old: Taken, found: Sequence[Taken], kept: Session) -> Taken:
+        if self.steps[place].per == "trial":
+            new = await self._asked(place, found, kept)
+            stays = {name: value for name, value in old.values.items() if name not in self.secrets}
+            return replace(new, values={**new.values, **stays})
+        async with self.lock:
+            if self.shared.get(place) in (old, None):  # else another trial has made it anew
+                self.shared[place] = await self._asked(place, found, kept)
+            return self.shared[place]
+
+    async def _asked(self, place: int, found: Sequence[Taken], kept: Session, *, may_renew: bool = False) -> Taken:
+        step = self.steps[place]
+        request = step.template.made({"session": kept.given, **values_in(found)})
+        try:
+            async with self._sent(request, kept, found, step) as answer:
+                if answer.status == UNAUTHORIZED and may_renew and self.can_renew(found):
+                    raise Expired
+                return await step.taken_from(answer)
+        except AppFailure as failure:
+            said = f"`before:` could not be done: {step.method} {step.url}: {failure}"
+            raise AppFailure(hidden(said, (), self.secrets_in(found))) from failure
+
+    def _sent(self, request: Request, kept: Session, found: Sequence[Taken], step: Before) -> Any:
+        cookies = {**kept.cookies, **cookies_in(found)}
+        return self.wire.sent(request, replace(kept, cookies=cookies), Reply(), where=step.url)
+
+    def started(self, kept: Session, found: Sequence[Taken]) -> Session:
+        """Return a session with what was taken, for one turn."""
+        theirs = kept.theirs or values_in(found).get("session")
+        cookies = {**cookies_in(found), **kept.cookies}
+        return replace(kept, theirs=theirs, cookies=cookies, kept={_STORED: tuple(found)})
+
+    def ended(self, kept: Session, found: Sequence[Taken]) -> Session:
+        """Return what is kept of a session after a turn: what belongs to the run is not in it."""
+        taken = cookies_in(found)
+        cookies = {name: value for name, value in kept.cookies.items() if taken.get(name) != value}
+        own = [None if step.per == "run" else each for step, each in zip(self.steps, found, strict=True)]
+        return replace(kept, cookies=cookies, kept={_STORED: tuple(own)} if any(own) else {})
+
+
+def taken_in(kept: Session) -> Mapping[str, str]:
+    """Return what was taken for this turn, by its names."""
+    return values_in(kept.kept.get(_STORED, ()))
+
+
+def values_in(found: Sequence[Taken]) -> dict[str, str]:
+    """Return the values of several, by their names."""
+    return {name: value for each in found for name, value in each.values.items()}
+
+
+def cookies_in(found: Sequence[Taken]) -> dict[str, str]:
+    """Return the cookies of several."""
+    return {name: value for each in found for name, value in each.cookies.items()}
