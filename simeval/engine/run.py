@@ -148,6 +148,7 @@ async def _work_of(
     part = await _part(context, simulation.plans, partial(foresee, prices=_nothing))
     simulation = simulation.only(part)
     plans = simulation.plans
+    most_turns = max(each.most_turns for each in suite)
     ranks = await anyio.to_thread.run_sync(ranks_of, plans, settings.order, context.store)
     begun = (context.past.started if context.past else datetime.now(UTC)).date()
 
@@ -174,9 +175,7 @@ async def _work_of(
         executor=partial(_executor, context, simulation, suite, app_handler, other),
         conclusion=partial(_conclusion(simulation, other), plans, settings, stop=context.stop, begun=begun),
         warnings=[
-            *session_warnings(
-                [*simulation.apps, *(other.apps if other else ())], max(each.most_turns for each in suite)
-            ),
+            *session_warnings([*simulation.apps, *(other.apps if other else ())], most_turns),
             *pairing_warnings(
                 plans,
                 seed=context.seed,

@@ -110,7 +110,9 @@ class Shop:
         self.orders.setdefault(session, "delivered")
         if "refund" in text.lower() and not self.lies:
             self.orders[session] = "refunded"
-        return web.json_response({"reply": f"{self.turns[session]}: I have refunded it. You said {text}", "id": session})
+        return web.json_response(
+            {"reply": f"{self.turns[session]}: I have refunded it. You said {text}", "id": session}
+        )
 
     def _may(self, request: web.Request) -> bool:
         """Return whether a request has a token that is good, and use it once."""

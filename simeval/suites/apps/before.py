@@ -8,9 +8,12 @@ such as the id of a session, stays as it is: the conversation goes on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 
@@ -28,9 +31,12 @@ if TYPE_CHECKING:
 
 METHODS = ("POST", "PUT", "PATCH", "GET", "DELETE")
 ELSEWHERE = ("header:", "cookie:")
+MOST_LOGINS = 50  # in a row, where concurrent trials use up each before it has got an answer
 FAILED = 400  # the status from which on a request has failed; logins of pages redirect
 _RESERVED = ("message", "messages")
 _STORED = "before"  # in what is kept of a session
+MayRenew = Callable[[], bool]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +110,17 @@ class Expired(Exception):
     """A request was refused with 401, and what logs in can be made anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Taken:
-    """What one request before a conversation gave. It is no JSON, so that no store keeps it."""
+    """What one request before a conversation gave. It is no JSON, so that no store keeps it.
+
+    `served` counts the requests that were `answered` with it, or are under way.
+    """
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    served: int = 0
+    answered: bool = False
 
 
 @dataclass(slots=True)
@@ -123,7 +134,8 @@ class Preparation:
     wire: Wire
     secrets: Collection[str]
     shared: dict[int, Taken] = field(default_factory=dict)
-    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    locks: defaultdict[int, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
+    fruitless: Counter[int] = field(default_factory=Counter)  # logins in a row that got no answer, by step
 
     def __reduce__(self) -> tuple[type[Preparation], tuple[Any, ...]]:
         return Preparation, (self.steps, self.wire, self.secrets)  # who gets a copy logs in by itself
@@ -151,25 +163,54 @@ class Preparation:
         own = kept.kept.get(_STORED) or [None] * len(self.steps)
         found: tuple[Taken, ...] = ()
         for place, known in enumerate(own):
-            if known is None:
-                try:
-                    known = await self._of(place, found, kept, may_renew=True)
-                except Expired:
-                    found = await self.renewed(kept, found)
-                    known = await self._of(place, found, kept)
+            known = known or self.shared.get(place)
+            if known is None and self.steps[place].per == "trial":
+                known, found = await self.served(partial(self._asked, place, kept), kept, found)
+            elif known is None:
+                async with self.locks[place]:
+                    if place not in self.shared:
+                        self.shared[place], found = await self.served(partial(self._asked, place, kept), kept, found)
+                    known = self.shared[place]
             found = (*found, known)
         return found
 
-    async def renewed(self, kept: Session, stale: Sequence[Taken]) -> tuple[Taken, ...]:
+    async def served(
+        self, ask: Callable[[Sequence[Taken], MayRenew], Awaitable[T]], kept: Session, found: tuple[Taken, ...]
+    ) -> tuple[T, tuple[Taken, ...]]:
+        """Return what comes of asking with what was taken, and that; where a login has expired, with a new one."""
+        for number in itertools.count():
+            for each in found:
+                each.served += 1
+            try:
+                answer = await ask(found, partial(self._may_renew, found, number))
+            except Expired:
+                for each in found:
+                    each.served -= 1
+                found = await self._renewed(kept, found)
+            else:
+                for each in found:
+                    each.answered = True
+                return answer, found
+        raise AssertionError
+
+    def _may_renew(self, found: Sequence[Taken], number: int) -> bool:
+        """Return whether a login can be made anew: once, and again where others have used up the new one."""
+        logins = [(place, each) for place, each in enumerate(found) if self._logs_in(place, each)]
+        if number == 0:
+            return bool(logins)
+        return any(
+            self.steps[place].per == "run"
+            and self.fruitless[place] < MOST_LOGINS
+            and (each.served > 1 or self.shared.get(place) is not each)
+            for place, each in logins
+        )
+
+    async def _renewed(self, kept: Session, stale: Sequence[Taken]) -> tuple[Taken, ...]:
         """Return what the steps gave, with what logs in made anew. Raises AppFailure."""
         found: tuple[Taken, ...] = ()
         for place, old in enumerate(stale):
             found = (*found, await self._anew(place, old, found, kept) if self._logs_in(place, old) else old)
         return found
-
-    def can_renew(self, found: Sequence[Taken]) -> bool:
-        """Return whether any of the steps logs in."""
-        return any(self._logs_in(place, each) for place, each in enumerate(found))
 
     def secrets_in(self, found: Sequence[Taken]) -> Mapping[str, str]:
         """Return the values that nobody is to see, with their names."""
@@ -179,31 +220,25 @@ class Preparation:
     def _logs_in(self, place: int, taken: Taken) -> bool:
         return bool(taken.cookies) or not self.secrets.isdisjoint(self.steps[place].take)  # type: ignore[attr-defined]
 
-    async def _of(self, place: int, found: Sequence[Taken], kept: Session, *, may_renew: bool = False) -> Taken:
-        if self.steps[place].per == "trial":
-            return await self._asked(place, found, kept, may_renew=may_renew)
-        if place not in self.shared:
-            async with self.lock:
-                if place not in self.shared:
-                    self.shared[place] = await self._asked(place, found, kept, may_renew=may_renew)
-        return self.shared[place]
-
     async def _anew(self, place: int, old: Taken, found: Sequence[Taken], kept: Session) -> Taken:
         if self.steps[place].per == "trial":
-            new = await self._asked(place, found, kept)
+            new = await self._asked(place, kept, found)
             stays = {name: value for name, value in old.values.items() if name not in self.secrets}
-            return replace(new, values={**new.values, **stays})
-        async with self.lock:
+            return Taken({**new.values, **stays}, new.cookies)
+        async with self.locks[place]:
             if self.shared.get(place) in (old, None):  # else another trial has made it anew
-                self.shared[place] = await self._asked(place, found, kept)
+                self.fruitless[place] = 0 if old.answered else self.fruitless[place] + 1
+                self.shared[place] = await self._asked(place, kept, found)
             return self.shared[place]
 
-    async def _asked(self, place: int, found: Sequence[Taken], kept: Session, *, may_renew: bool = False) -> Taken:
+    async def _asked(
+        self, place: int, kept: Session, found: Sequence[Taken], may_renew: MayRenew = lambda: False
+    ) -> Taken:
         step = self.steps[place]
         request = step.template.made({"session": kept.given, **values_in(found)})
         try:
             async with self._sent(request, kept, found, step) as answer:
-                if answer.status == UNAUTHORIZED and may_renew and self.can_renew(found):
+                if answer.status == UNAUTHORIZED and may_renew():
                     raise Expired
                 return await step.taken_from(answer)
         except AppFailure as failure:

@@ -10,7 +10,7 @@ from typing import Any, Self
 from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
 from simeval.suites.apps.addressed_app import AddressedApp
-from simeval.suites.apps.before import ELSEWHERE, Before, Expired, Preparation, taken_in
+from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
 from simeval.suites.apps.http_request import require_no_json_text
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reading, Reply
@@ -136,25 +136,23 @@ class DescribedApp(AddressedApp):
             self._preparation.shared.clear()  # the run is over
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
-        """Do what is to be done before, and ask; where a login has expired, log in and ask again, once."""
+        """Do what is to be done before, and ask; where a login has expired, log in and ask again."""
         before = self._preparation
         if not before.steps:
             return await self._asked(messages, kept, reply)
-        taken = await before.ready(kept)
-        reply.hides = before.secrets_in(taken)
-        try:
-            done = await self._asked(messages, before.started(kept, taken), reply, may_renew=before.can_renew(taken))
-        except Expired:
-            taken = await before.renewed(kept, taken)
+
+        async def ask(taken: Sequence[Taken], may_renew: MayRenew) -> Session:
             reply.hides = {**reply.hides, **before.secrets_in(taken)}
-            done = await self._asked(messages, before.started(kept, taken), reply)
+            return await self._asked(messages, before.started(kept, taken), reply, may_renew)
+
+        done, taken = await before.served(ask, kept, await before.ready(kept))
         return before.ended(done, taken)
 
     @abstractmethod
     async def _asked(
-        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, *, may_renew: bool = False
+        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
     ) -> Session:
-        """Ask as `_turn` does. Raises Expired for a 401 where that `may_renew` a login."""
+        """Ask as `_turn` does. Raises Expired for a 401 where a login can be made anew."""
 
     def session_of(self, state: Mapping[str, Any]) -> str | None:
         """Return what the conversation of this state is called; None where it has no name, or none yet."""

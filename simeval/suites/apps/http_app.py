@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from simeval.core.conversation import ChatMessage
-from simeval.suites.apps.before import Expired
+from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
 from simeval.suites.apps.http_wire import HINTS, UNAUTHORIZED, values_of, with_cookies
@@ -64,11 +64,11 @@ class HttpApp(DescribedApp):
         return [*described, *(each.described for each in self._preparation.steps)]
 
     async def _asked(
-        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, *, may_renew: bool = False
+        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
     ) -> Session:
         request = self._template.made(self._values(messages, kept))
         async with self._wire.sent(request, kept, reply, where=self.url) as answer:
-            if may_renew and answer.status == UNAUTHORIZED:
+            if answer.status == UNAUTHORIZED and may_renew():
                 raise Expired
             async for value in values_of(answer, reply, HINTS):
                 reply.take(value, streamed=reply.is_stream)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simeval.core.conversation import ChatMessage
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.addressed_app import require_address
-from simeval.suites.apps.before import Expired
+from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_wire import UNAUTHORIZED, Wire, broken_off
 from simeval.suites.apps.outcomes import AppFailure, of_close_code, of_status, unreached
@@ -65,7 +65,7 @@ class SocketApp(DescribedApp):
         return ""
 
     async def _asked(
-        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, *, may_renew: bool = False
+        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
     ) -> Session:
         line: SocketLine = kept.line or await self._opened(kept, may_renew)
         content = self._content(self._values(messages, kept))
@@ -78,7 +78,7 @@ class SocketApp(DescribedApp):
             raise
         return replace(kept, theirs=reply.session or kept.theirs, line=line)
 
-    async def _opened(self, kept: Session, may_renew: bool) -> SocketLine:
+    async def _opened(self, kept: Session, may_renew: MayRenew) -> SocketLine:
         await self._wire.__aenter__()
         try:
             return SocketLine(await self._connected(kept, may_renew), self._wire)
@@ -86,7 +86,7 @@ class SocketApp(DescribedApp):
             await self._wire.__aexit__()
             raise
 
-    async def _connected(self, kept: Session, may_renew: bool) -> aiohttp.ClientWebSocketResponse:
+    async def _connected(self, kept: Session, may_renew: MayRenew) -> aiohttp.ClientWebSocketResponse:
         import aiohttp
 
         values = {**self._values([{"role": "user", "content": ""}], kept), "messages": ""}
@@ -97,7 +97,7 @@ class SocketApp(DescribedApp):
         try:
             return await self._wire.opened.ws_connect(written(self.url, values), headers=headers, max_msg_size=0)
         except aiohttp.WSServerHandshakeError as error:
-            if may_renew and error.status == UNAUTHORIZED:
+            if error.status == UNAUTHORIZED and may_renew():
                 raise Expired from error
             kind = error.headers.get("Content-Type", "nothing").partition(";")[0] if error.headers else "nothing"
             said = f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}"
