@@ -161,6 +161,13 @@ async def test_braces_around_a_word_come_from_a_variable(server: Shop, monkeypat
     assert server.bodies[0]["more"] == "{chat{reply}} $KEY {{x}}"
 
 
+def test_a_place_in_double_braces_without_quotes_is_told(tmp_path: Path) -> None:
+    error = mistake(tmp_path / "suite.yaml", suite(top="app:\n  url: http://a/\n  request: {text: {{message}}}\n"))
+
+    assert 'a place is in single ones, such as "{message}"' in str(error)
+    assert error.line == 3
+
+
 def test_a_place_is_told_with_its_line(tmp_path: Path) -> None:
     app = "app:\n  url: http://a/\n  headers: {X-Key: $KEY}\n  request: {text: '{{message}}'}\n"
 

@@ -56,7 +56,7 @@ class Before:
     encoding: Encoding | None = None
     take: Mapping[str, str] = field(default_factory=dict)
     per: Literal["trial", "run"] = "trial"
-    template: RequestTemplate = field(init=False, repr=False, compare=False)
+    _template: RequestTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         template = RequestTemplate(
@@ -68,7 +68,7 @@ class Before:
             encoding=self.encoding,
             methods=METHODS,
         )
-        object.__setattr__(self, "template", template)
+        object.__setattr__(self, "_template", template)
         require_one_of(self.per, ("trial", "run"), "before: per")
         for name, path in self.take.items():
             is_name = name.isidentifier() and name not in _RESERVED
@@ -84,7 +84,7 @@ class Before:
         of_request = [self.url, self.method, self.request, sorted(self.headers), self.encoding]
         return [*of_request, dict(self.take), self.per]
 
-    async def taken_from(self, answer: aiohttp.ClientResponse) -> Taken:
+    async def _taken_from(self, answer: aiohttp.ClientResponse) -> Taken:
         """Return what an answer gives. Raises AppFailure where it has failed, or lacks what is to be taken."""
         body = await answer.text(errors="replace")
         if answer.status >= FAILED:
@@ -146,7 +146,7 @@ class Preparation:
         known: list[str] = []
         of_run: list[str] = []
         for step in steps:
-            step.template.require_places(of_run if step.per == "run" else ["session", *known])
+            step._template.require_places(of_run if step.per == "run" else ["session", *known])
             known += step.take
             of_run += step.take if step.per == "run" else ()
         in_headers = places_in([[*each.values()] for each in (headers, *(step.headers for step in steps))])
@@ -157,6 +157,11 @@ class Preparation:
     def names(self) -> list[str]:
         """The names of all that is taken."""
         return [name for step in self.steps for name in step.take]
+
+    @property
+    def templates(self) -> list[Mapping[str, Any]]:
+        """The templates of all of them."""
+        return [step._template.parts for step in self.steps]
 
     async def ready(self, kept: Session) -> tuple[Taken, ...]:
         """Return what the steps gave, after asking what is still to be asked. Raises AppFailure."""
@@ -235,12 +240,12 @@ class Preparation:
         self, place: int, kept: Session, found: Sequence[Taken], may_renew: MayRenew = lambda: False
     ) -> Taken:
         step = self.steps[place]
-        request = step.template.made({"session": kept.given, **values_in(found)})
+        request = step._template.made({"session": kept.given, **values_in(found)})
         try:
             async with self._sent(request, kept, found, step) as answer:
                 if answer.status == UNAUTHORIZED and may_renew():
                     raise Expired
-                return await step.taken_from(answer)
+                return await step._taken_from(answer)
         except AppFailure as failure:
             said = f"`before:` could not be done: {step.method} {step.url}: {failure}"
             raise AppFailure(hidden(said, (), self.secrets_in(found))) from failure

@@ -71,7 +71,7 @@ class DescribedApp(AddressedApp):
 
     @property
     def _templates(self) -> list[Any]:
-        return [self.url, self.request, self.headers, *(step.template.parts for step in self._preparation.steps)]
+        return [self.url, self.request, self.headers, *self._preparation.templates]
 
     @property
     def _names_session(self) -> bool:
@@ -121,8 +121,7 @@ class DescribedApp(AddressedApp):
         """Raise DefinitionError for an environment variable that is not set."""
         for name in ("url", "request", "headers"):
             require_variables(getattr(self, name), f"app.{name}")
-        for step in self._preparation.steps:
-            require_variables([*step.template.parts.values()], "app.before")
+        require_variables(self._preparation.templates, "app.before")
 
     async def __aenter__(self) -> Self:
         """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from simeval.core.conversation import ChatMessage
+from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
@@ -46,6 +47,8 @@ class HttpApp(DescribedApp):
     _template: RequestTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        require_address(self.url, "one that begins with http:// or https://")
+        self._check([self.request, self.url])
         template = RequestTemplate(
             where="app",
             url=self.url,
@@ -55,7 +58,6 @@ class HttpApp(DescribedApp):
             encoding=self.encoding,
         )
         object.__setattr__(self, "_template", template)
-        self._check([self.request, self.url])
 
     @property
     def _described(self) -> list[Any]:

@@ -10,7 +10,7 @@ from simeval.core.validation import require, require_one_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.http_wire import Request
-from simeval.suites.apps.templates import PLACES, filled, require_places, require_variables, written
+from simeval.suites.apps.templates import PLACES, filled, require_places, written
 
 Encoding = Literal["json", "form", "text"]
 ENCODINGS: Sequence[Encoding] = ("json", "form", "text")
@@ -50,10 +50,6 @@ class RequestTemplate:
         """Raise DefinitionError for a place with an unknown name, or one that is written as other tools write it."""
         for name, part in self.parts.items():
             require_places(part, f"{self.where}: {name}", known, any_case=name != "request")
-
-    def require_variables(self) -> None:
-        """Raise DefinitionError for an environment variable that is not set."""
-        require_variables([*self.parts.values()], self.where)
 
     def made(self, values: Mapping[str, Any]) -> Request:
         """Return the request with these values in its places."""

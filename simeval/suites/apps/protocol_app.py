@@ -83,7 +83,7 @@ class ProtocolApp(ABC):
     def session_of(self, state: Mapping[str, Any]) -> str | None:
         """Return what the conversation of this state is called; None where it has no name, or none yet."""
         kept = Session.of(state)
-        return kept.theirs or kept.given
+        return (kept.theirs or kept.given) if self.has_session else None
 
     async def leave(self, state: Mapping[str, Any]) -> None:
         """Close the line of the conversation of this state, where it has one."""
