@@ -15,7 +15,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of
-from simeval.suites.apps.remote_app import AppFailure
+from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.session_apps import Shop, shop
 from tests.support.suite_files import load, mistake, suite
@@ -513,7 +513,7 @@ async def test_no_error_and_no_answer_shows_a_token(server: Shop) -> None:
     async with app, echo:
         failed, answered = [await each.exchange(HELLO, {}) for each in (app, echo)]
 
-    assert failed.failure == 'HTTP 404: {"error": "no session gone"} (check the path of its URL)'
+    assert str(failed.failure) == 'HTTP 404: {"error": "no session gone"} (check the path of its URL)'
     assert answered.response is not None
     assert answered.response.response.endswith("You said Hello & welcome {token}")
     assert "tok-" not in f"{failed} {answered} {app!r} {app.name}"

@@ -21,7 +21,7 @@ from simeval.core.redaction import is_secret_name
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
 from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.outcomes import AppFailure, of_status
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply, value_of
 from simeval.suites.apps.templates import MISSING, found_at, hidden, places_in, steps_of
@@ -88,7 +88,8 @@ class Before:
         """Return what an answer gives. Raises AppFailure where it has failed, or lacks what is to be taken."""
         body = await answer.text(errors="replace")
         if answer.status >= FAILED:
-            raise AppFailure(f"HTTP {answer.status}: {quoted(body) or answer.reason}")
+            said = f"HTTP {answer.status}: {quoted(body) or answer.reason}"
+            raise of_status(said, answer.status, answer.headers)
         cookies = {name: morsel.value for name, morsel in answer.cookies.items()}
         value = value_of(body)
         places = {name: _found(path, value, answer.headers, cookies) for name, path in self.take.items()}
@@ -135,6 +136,7 @@ class Preparation:
     secrets: Collection[str]
     shared: dict[int, Taken] = field(default_factory=dict)
     locks: defaultdict[int, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
+    begun: dict[str, list[Taken | None]] = field(default_factory=dict)  # of first turns without an answer, by session
     fruitless: Counter[int] = field(default_factory=Counter)  # logins in a row that got no answer, by step
 
     def __reduce__(self) -> tuple[type[Preparation], tuple[Any, ...]]:
@@ -165,12 +167,13 @@ class Preparation:
 
     async def ready(self, kept: Session) -> tuple[Taken, ...]:
         """Return what the steps gave, after asking what is still to be asked. Raises AppFailure."""
-        own = kept.kept.get(_STORED) or [None] * len(self.steps)
+        own = kept.kept.get(_STORED) or self.begun.setdefault(kept.given, [None] * len(self.steps))
         found: tuple[Taken, ...] = ()
         for place, known in enumerate(own):
             known = known or self.shared.get(place)
             if known is None and self.steps[place].per == "trial":
                 known, found = await self.served(partial(self._asked, place, kept), kept, found)
+                self.begun[kept.given][place] = known
             elif known is None:
                 async with self.locks[place]:
                     if place not in self.shared:
@@ -248,7 +251,9 @@ class Preparation:
                 return await step._taken_from(answer)
         except AppFailure as failure:
             said = f"`before:` could not be done: {step.method} {step.url}: {failure}"
-            raise AppFailure(hidden(said, (), self.secrets_in(found))) from failure
+            failure.args = (hidden(said, (), self.secrets_in(found)),)
+            failure.outcome = "key" if failure.outcome == "failed" else failure.outcome  # no turn was asked of the app
+            raise
 
     def _sent(self, request: Request, kept: Session, found: Sequence[Taken], step: Before) -> Any:
         cookies = {**kept.cookies, **cookies_in(found)}
@@ -262,6 +267,7 @@ class Preparation:
 
     def ended(self, kept: Session, found: Sequence[Taken]) -> Session:
         """Return what is kept of a session after a turn: what belongs to the run is not in it."""
+        self.begun.pop(kept.given, None)
         taken = cookies_in(found)
         cookies = {name: value for name, value in kept.cookies.items() if taken.get(name) != value}
         own = [None if step.per == "run" else each for step, each in zip(self.steps, found, strict=True)]

@@ -134,6 +134,11 @@ class DescribedApp(AddressedApp):
         if not self._wire.users:
             self._preparation.shared.clear()  # the run is over
 
+    async def leave(self, state: Mapping[str, Any]) -> None:
+        """Close the line of the conversation of this state, where it has one."""
+        self._preparation.begun.pop(Session.of(state).given, None)
+        await super(DescribedApp, self).leave(state)
+
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         """Do what is to be done before, and ask; where a login has expired, log in and ask again."""
         before = self._preparation
