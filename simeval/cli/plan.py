@@ -55,7 +55,7 @@ def show_plan(
             of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
             _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
             loaded, cast = read_suite(suite, Cast(), samples=samples, roles=())
-            for said in session_warnings([cast.app], max(each.most_turns for each in loaded)):
+            for said in session_warnings([cast.app], max((each.most_turns for each in loaded), default=0)):
                 log.warning(said)
             settings = loaded.settings.overridden(overrides(context))
             loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)

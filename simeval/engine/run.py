@@ -148,7 +148,7 @@ async def _work_of(
     part = await _part(context, simulation.plans, partial(foresee, prices=_nothing))
     simulation = simulation.only(part)
     plans = simulation.plans
-    most_turns = max(each.most_turns for each in suite)
+    most_turns = max((each.most_turns for each in suite), default=0)
     ranks = await anyio.to_thread.run_sync(ranks_of, plans, settings.order, context.store)
     begun = (context.past.started if context.past else datetime.now(UTC)).date()
 

@@ -148,6 +148,11 @@ async def test_braces_and_signs_that_are_no_places_are_sent_as_they_are(text: st
     assert server.bodies[0]["more"] == text
 
 
+def test_a_program_is_given_no_places() -> None:
+    with pytest.raises(DefinitionError, match="reads JSON with it on its standard input"):
+        app_of("cmd:echo {message}")
+
+
 def test_an_odata_query_is_no_variable() -> None:
     assert HttpApp(url="http://a/?$top=1&$filter=x").url.endswith("x")
 
@@ -391,6 +396,16 @@ async def test_what_is_taken_can_stand_anywhere(server: Shop, where: dict[str, A
 
 
 @pytest.mark.anyio
+async def test_a_whole_answer_may_be_a_token(server: Shop) -> None:
+    echo = Before(url=f"{server.url}/text", request="tok-plain", encoding="text", take={"token": "$"})
+    server.tokens["tok-plain"] = 5
+
+    answers = await talk(bearer(server, before=echo), HELLO, AGAIN)
+
+    assert [answer[0] for answer in answers] == ["1", "2"]
+
+
+@pytest.mark.anyio
 async def test_a_page_that_logs_in_by_a_form_gives_a_cookie(server: Shop) -> None:
     page = Before(url=f"{server.url}/page", request={"user": "tester"}, encoding="form")
     app = HttpApp(url=f"{server.url}/guarded", request={"text": "{message}", "session": "{session}"}, before=page)
@@ -520,6 +535,19 @@ async def test_no_error_and_no_answer_shows_a_token(server: Shop) -> None:
 
 
 @pytest.mark.anyio
+async def test_an_id_in_a_header_stays_in_answers_and_after_a_new_login(server: Shop) -> None:
+    server.uses = 2
+    opened = Before(url=f"{server.url}/sessions", headers={"Authorization": "Bearer {token}"}, take={"id": "$.id"})
+    headers = {"Authorization": "Bearer {token}", "X-Session": "{id}"}
+    app = bearer(server, request={"text": "{message} in {id}"}, headers=headers, before=[login(server), opened])
+
+    answers = await talk(app, *[HELLO] * 3)
+
+    assert [answer[0] for answer in answers] == ["1", "2", "3"]
+    assert all(answer.endswith("in s1") for answer in answers)
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -541,6 +569,40 @@ async def test_a_login_that_fails_is_told_and_no_turn_is_asked(
     assert "let-me-in" not in str(raised.value) or "nobody" in str(raised.value)
     assert "tok-" not in str(raised.value)
     assert "POST /guarded" not in server.asked
+
+
+@pytest.mark.anyio
+async def test_a_login_that_fails_is_no_failure_of_the_app(server: Shop) -> None:
+    app = bearer(server, before=login(server, request={"user": "nobody"}))
+
+    result = await Engine(seed=1, store=None, display="none").evaluate([scenario()], app)
+
+    assert result.outcome == "error"
+    assert all("`before:` could not be done" in failure.error for _, failure in result[0].failures)
+    assert {failure.stage for _, failure in result[0].failures} == {"app_access"}
+
+
+@pytest.mark.anyio
+async def test_a_first_turn_that_is_asked_again_keeps_its_session(server: Shop) -> None:
+    server.later, server.tokens["good"] = 2, 100
+    opened = Before(url=f"{server.url}/sessions", headers={"X-API-Key": "good"}, take={"session": "$.id"})
+    url = f"{server.url}/sessions/{{session}}/messages"
+    app = HttpApp(url=url, request={"text": "{message}"}, headers={"X-API-Key": "good"}, before=opened)
+
+    result = await Engine(seed=1, store=None, display="none").evaluate([scenario(sample_size=2)], app)
+
+    assert server.later == 0
+    assert server.asked.count("POST /sessions") == 2
+    assert all(each.responses for each in result[0].conversations)
+
+
+def test_an_app_with_what_was_taken_in_its_address_has_a_name() -> None:
+    before = Before(url="http://a/login", take={"id": "$.id"})
+
+    names = {HttpApp(url="http://a/{id}", before=each).name for each in (before, [before, before])}
+
+    assert len(names) == 2
+    assert all(name.startswith("http://a/{id} (") for name in names)
 
 
 @pytest.mark.parametrize(

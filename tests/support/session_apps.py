@@ -20,6 +20,7 @@ class Shop:
     url: str = ""
     uses: int = 1000
     lies: bool = False
+    later: int = 0  # how many of the next messages are refused with 429
     bodies: list[Any] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)  # Content-Types
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -36,6 +37,10 @@ class Shop:
         token = f"tok-{len(self.tokens)}-abcdef"
         self.tokens[token] = self.uses
         return web.json_response({"data": {"access_token": token, "expires_in": 60}})
+
+    async def text(self, request: web.Request) -> web.StreamResponse:
+        """Give back the text that it is sent."""
+        return web.Response(text=str(await self._read(request)))
 
     async def page(self, request: web.Request) -> web.StreamResponse:
         """Log in by a form, as pages do: with a redirection and a cookie."""
@@ -63,6 +68,9 @@ class Shop:
             return web.json_response({"error": f"token {request.headers.get('Authorization')} is over"}, status=401)
         if session not in self.orders:
             return web.json_response({"error": f"no session {session}"}, status=404)
+        if self.later:
+            self.later -= 1
+            return web.Response(status=429, headers={"Retry-After": "0"})
         return self._said(session, body["text"])
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
@@ -143,7 +151,7 @@ async def shop(**options: Any) -> AsyncIterator[Shop]:
     """Serve it while it is needed."""
     served = Shop(**options)
     application = web.Application()
-    for path in ("login", "page", "chat", "guarded", "state", "reset"):
+    for path in ("login", "text", "page", "chat", "guarded", "state", "reset"):
         application.router.add_route("*", f"/{path}", getattr(served, path))
     application.router.add_post("/sessions", served.open)
     application.router.add_post("/sessions/{session}/messages", served.message)

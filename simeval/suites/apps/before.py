@@ -1,14 +1,15 @@
-"""What is asked before a conversation, such as a login or a session, and what its answers give to later requests.
+"""Requests before a conversation, such as a login, whose answers give values to later requests.
 
     before ──► answer ──► take: {token: $.access_token} ──► {token} in later requests      once a trial, or once a run
 
-A 401 later on makes anew what logs in: a step that takes a secret, or whose answer sets cookies. What else was taken,
-such as the id of a session, stays as it is: the conversation goes on.
+After a 401 the steps that log in are made again: those that take a secret, or whose answers set cookies. Other values,
+such as the id of a session, stay as they are: the conversation goes on.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     import aiohttp
 
 METHODS = ("POST", "PUT", "PATCH", "GET", "DELETE")
+WHOLE = "$"  # the path of a whole answer
 ELSEWHERE = ("header:", "cookie:")
 MOST_LOGINS = 50  # in a row, where concurrent trials use up each before it has got an answer
 FAILED = 400  # the status from which on a request has failed; logins of pages redirect
+SHORTEST_COOKIE = 16  # characters of one that is masked; a shorter value, such as "default", may be a word of an answer
+_OF_LOGINS = re.compile("auth|cookie", re.IGNORECASE)  # headers; others say it as other names do
 _RESERVED = ("message", "messages")
 _STORED = "before"  # in what is kept of a session
 MayRenew = Callable[[], bool]
@@ -44,8 +48,8 @@ class Before:
     """One request before a conversation.
 
     `url`, `method`, `request`, `headers` and `encoding` are as an app's, with the places {session} and those that
-    earlier requests take. `take` gives places to later requests: their names, with a path into the answer, header:NAME
-    or cookie:NAME; "session" is what the app calls the conversation. It is sent once `per` trial, or once a run, for
+    earlier requests take. `take` gives places to later requests: their names, with a path into the answer ($ is all of
+    it), header:NAME or cookie:NAME; "session" is what the app calls the conversation. It is sent once `per` trial, or once a run, for
     all trials together. Cookies are kept. Raises DefinitionError for what cannot be sent.
     """
 
@@ -73,19 +77,19 @@ class Before:
         for name, path in self.take.items():
             is_name = name.isidentifier() and name not in _RESERVED
             require(is_name, "before: take", found=name, do="give names such as token: letters, digits and _")
-            if not path.startswith(ELSEWHERE):
+            if path != WHOLE and not path.startswith(ELSEWHERE):
                 steps_of(path, f"before: take: {name}")
         do = "take it once a trial: all conversations would be one"
         require(self.per == "trial" or "session" not in self.take, "before: take", found="session", do=do)
 
     @property
     def described(self) -> list[Any]:
-        """What tells it from another, without what headers hold."""
+        """Its parts, without the values of headers."""
         of_request = [self.url, self.method, self.request, sorted(self.headers), self.encoding]
         return [*of_request, dict(self.take), self.per]
 
     async def _taken_from(self, answer: aiohttp.ClientResponse) -> Taken:
-        """Return what an answer gives. Raises AppFailure where it has failed, or lacks what is to be taken."""
+        """Return the values in an answer. Raises AppFailure where it has failed, or a value is missing."""
         body = await answer.text(errors="replace")
         if answer.status >= FAILED:
             said = f"HTTP {answer.status}: {quoted(body) or answer.reason}"
@@ -104,16 +108,16 @@ def _found(path: str, value: Any, headers: Mapping[str, str], cookies: Mapping[s
     kind, _, name = path.partition(":")
     if path.startswith(ELSEWHERE):
         return (headers if kind == "header" else cookies).get(name.strip(), MISSING)
-    return found_at(value, steps_of(path, "before: take"))
+    return value if path == WHOLE else found_at(value, steps_of(path, "before: take"))
 
 
 class Expired(Exception):
-    """A request was refused with 401, and what logs in can be made anew."""
+    """A request was refused with 401, and a new login can be made."""
 
 
 @dataclass(slots=True, eq=False)
 class Taken:
-    """What one request before a conversation gave. It is no JSON, so that no store keeps it.
+    """The values and cookies from one request. It is no JSON, so that no store keeps it.
 
     `served` counts the requests that were `answered` with it, or are under way.
     """
@@ -151,13 +155,14 @@ class Preparation:
             step._template.require_places(of_run if step.per == "run" else ["session", *known])
             known += step.take
             of_run += step.take if step.per == "run" else ()
-        in_headers = places_in([[*each.values()] for each in (headers, *(step.headers for step in steps))])
-        secrets = {name for name in known if is_secret_name(name) or name in in_headers} - {"session"}
+        sent = [item for each in (headers, *(step.headers for step in steps)) for item in each.items()]
+        in_keys = places_in([value for name, value in sent if is_secret_name(name) or _OF_LOGINS.search(name)])
+        secrets = {name for name in known if is_secret_name(name) or name in in_keys} - {"session"}
         return cls(steps, wire, secrets)
 
     @property
     def names(self) -> list[str]:
-        """The names of all that is taken."""
+        """The names of all values."""
         return [name for step in self.steps for name in step.take]
 
     @property
@@ -166,7 +171,7 @@ class Preparation:
         return [step._template.parts for step in self.steps]
 
     async def ready(self, kept: Session) -> tuple[Taken, ...]:
-        """Return what the steps gave, after asking what is still to be asked. Raises AppFailure."""
+        """Make the requests that are still to be made, and return the values of all. Raises AppFailure."""
         own = kept.kept.get(_STORED) or self.begun.setdefault(kept.given, [None] * len(self.steps))
         found: tuple[Taken, ...] = ()
         for place, known in enumerate(own):
@@ -185,7 +190,7 @@ class Preparation:
     async def served(
         self, ask: Callable[[Sequence[Taken], MayRenew], Awaitable[T]], kept: Session, found: tuple[Taken, ...]
     ) -> tuple[T, tuple[Taken, ...]]:
-        """Return what comes of asking with what was taken, and that; where a login has expired, with a new one."""
+        """Return an answer, and the values it was asked with; where a login has expired, with a new one."""
         for number in itertools.count():
             for each in found:
                 each.served += 1
@@ -202,7 +207,7 @@ class Preparation:
         raise AssertionError
 
     def _may_renew(self, found: Sequence[Taken], number: int) -> bool:
-        """Return whether a login can be made anew: once, and again where others have used up the new one."""
+        """Return whether to log in again: once, and once more where other trials have used up the new login."""
         logins = [(place, each) for place, each in enumerate(found) if self._logs_in(place, each)]
         if number == 0:
             return bool(logins)
@@ -214,7 +219,7 @@ class Preparation:
         )
 
     async def _renewed(self, kept: Session, stale: Sequence[Taken]) -> tuple[Taken, ...]:
-        """Return what the steps gave, with what logs in made anew. Raises AppFailure."""
+        """Log in again, and return the values of all steps. Raises AppFailure."""
         found: tuple[Taken, ...] = ()
         for place, old in enumerate(stale):
             found = (*found, await self._anew(place, old, found, kept) if self._logs_in(place, old) else old)
@@ -222,7 +227,7 @@ class Preparation:
 
     def secrets_in(self, found: Sequence[Taken]) -> Mapping[str, str]:
         """Return the values that nobody is to see, with their names."""
-        of_cookies = {value: name for each in found for name, value in each.cookies.items()}
+        of_cookies = {value: name for name, value in cookies_in(found).items() if len(value) >= SHORTEST_COOKIE}
         return {**of_cookies, **{value: name for name, value in values_in(found).items() if name in self.secrets}}
 
     def _logs_in(self, place: int, taken: Taken) -> bool:
@@ -234,7 +239,7 @@ class Preparation:
             stays = {name: value for name, value in old.values.items() if name not in self.secrets}
             return Taken({**new.values, **stays}, new.cookies)
         async with self.locks[place]:
-            if self.shared.get(place) in (old, None):  # else another trial has made it anew
+            if self.shared.get(place) in (old, None):  # else another trial has logged in again
                 self.fruitless[place] = 0 if old.answered else self.fruitless[place] + 1
                 self.shared[place] = await self._asked(place, kept, found)
             return self.shared[place]
@@ -260,13 +265,13 @@ class Preparation:
         return self.wire.sent(request, replace(kept, cookies=cookies), Reply(), where=step.url)
 
     def started(self, kept: Session, found: Sequence[Taken]) -> Session:
-        """Return a session with what was taken, for one turn."""
+        """Return a session with these values, for one turn."""
         theirs = kept.theirs or values_in(found).get("session")
         cookies = {**cookies_in(found), **kept.cookies}
         return replace(kept, theirs=theirs, cookies=cookies, kept={_STORED: tuple(found)})
 
     def ended(self, kept: Session, found: Sequence[Taken]) -> Session:
-        """Return what is kept of a session after a turn: what belongs to the run is not in it."""
+        """Return a session after a turn, without the values that belong to the run."""
         self.begun.pop(kept.given, None)
         taken = cookies_in(found)
         cookies = {name: value for name, value in kept.cookies.items() if taken.get(name) != value}
@@ -275,7 +280,7 @@ class Preparation:
 
 
 def taken_in(kept: Session) -> Mapping[str, str]:
-    """Return what was taken for this turn, by its names."""
+    """Return the values for this turn, by their names."""
     return values_in(kept.kept.get(_STORED, ()))
 
 

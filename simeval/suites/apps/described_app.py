@@ -56,7 +56,8 @@ class DescribedApp(AddressedApp):
     @property
     def name(self) -> str:
         """Its title, or its address with a mark that tells apart what else is described."""
-        if self.title or self._described == type(self)(url=self.url)._described:
+        usual = type(self)(url=f"{self.url.partition(':')[0]}://app")
+        if self.title or self._described == usual._described:
             return self.title or self.url
         return f"{self.url} ({sha256(json.dumps(self._described).encode()).hexdigest()[:6]})"
 

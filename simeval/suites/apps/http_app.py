@@ -28,7 +28,7 @@ class HttpApp(DescribedApp):
     a list of role and content) and {session} (an id of the conversation); with GET it is the query. ${NAME} stands for
     an environment variable, in headers too. Its `encoding` is "json", "form" or "text", as the Content-Type in
     `headers` says without it, and else JSON. `before` are requests before the first turn (a login, a session), which
-    give further places; after a 401 those that log in are made anew, and the turn is asked again, once.
+    give further places; after a 401 those that log in are made again, and so is the turn.
 
     `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
