@@ -49,8 +49,8 @@ class Before:
 
     `url`, `method`, `request`, `headers` and `encoding` are as an app's, with the places {session} and those that
     earlier requests take. `take` gives places to later requests: their names, with a path into the answer ($ is all of
-    it), header:NAME or cookie:NAME; "session" is what the app calls the conversation. It is sent once `per` trial, or once a run, for
-    all trials together. Cookies are kept. Raises DefinitionError for what cannot be sent.
+    it), header:NAME or cookie:NAME; "session" is what the app calls the conversation. It is sent once `per` trial, or
+    once a run, for all trials together. Cookies are kept. Raises DefinitionError for what cannot be sent.
     """
 
     url: str
