@@ -10,11 +10,12 @@ import click
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides, written_flags
 from simeval.cli.output import status_of
-from simeval.core.logs import configure_logging
+from simeval.core.logs import configure_logging, log
 from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import room_of
 from simeval.core.validation import require_share
 from simeval.errors import DefinitionError
+from simeval.suites.apps.protocol_app import session_warnings
 from simeval.suites.cast import Cast
 from simeval.suites.files import Suite
 from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite, require_rate
@@ -53,7 +54,9 @@ def show_plan(
         if suite is not None:
             of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
             _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
-            loaded, _ = read_suite(suite, Cast(), samples=samples, roles=())
+            loaded, cast = read_suite(suite, Cast(), samples=samples, roles=())
+            for said in session_warnings([cast.app], max((each.most_turns for each in loaded), default=0)):
+                log.warning(said)
             settings = loaded.settings.overridden(overrides(context))
             loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)
             found: SuitePlan | SampleSizePlan = plan_suite(loaded, settings, true_rate=rate)

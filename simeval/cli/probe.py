@@ -12,6 +12,7 @@ import anyio
 from simeval.cli.entrants import read_suite
 from simeval.cli.output import NOT_COMPLETED, status_of
 from simeval.core.capture import Caught, capture, place_of, said_of
+from simeval.core.conversation import SESSION
 from simeval.core.serialization import plain
 from simeval.core.tables import printable
 from simeval.core.terminal import Color, Terminal, terminal_of
@@ -76,9 +77,8 @@ def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> 
     yield "reply", exchange.response.response or "nothing: its text is empty"
     for call in exchange.response.tool_calls or ():
         yield "tool call", json.dumps(call, ensure_ascii=False)
-    for name, value in exchange.response.metadata.items():
-        if name in exchange.notes:
-            continue
+    told = {name: value for name, value in exchange.response.metadata.items() if name not in (SESSION, *exchange.notes)}
+    for name, value in told.items():
         yield name.replace("_", " "), value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
     session = exchange.response.state["session"]
     kept = {"named by us": session["given"], "named by the app": session["theirs"], "cookies": session["cookies"]}

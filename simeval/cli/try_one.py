@@ -21,6 +21,7 @@ from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
+from simeval.suites.apps.protocol_app import session_warnings
 from simeval.suites.cast import MODELS, Cast
 from simeval.suites.scenario import ScenarioTest
 
@@ -54,6 +55,8 @@ def try_suite(
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
         handler = handler_of(cast, settings)
+        for said in session_warnings([handler], scenario.most_turns):
+            click.echo(f"warning: {said}", err=True)
         with placed(cast, settings, "app", *MODELS):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))

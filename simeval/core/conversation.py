@@ -40,6 +40,7 @@ HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversati
 GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simulated user nor the app said it
 ATTACK = "attack"  # in an attacker's message: how it goes on from the answer before, which may be taken back
 AttackMove = Literal["goes_on", "instead"]
+SESSION = "session"  # in the metadata of an answer: what the conversation is called, by us or by the app
 WORLD = "trial_world"  # in a last message's: what was found of the trial's world when its conversation was over
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 

@@ -145,6 +145,11 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
     return free
 
 
+def is_secret_name(name: str) -> bool:
+    """Return whether a name says that what it names is secret."""
+    return _NAMES.search(name) is not None
+
+
 def secret_options(options: Mapping[str, object]) -> list[object]:
     """Return the values of those options whose name says that they are secret, and of all headers."""
     found: list[object] = []

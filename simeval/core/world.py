@@ -20,11 +20,15 @@ class World(Protocol):
     """
 
     def state(self) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
-        """Return what is true of it now, in the form JSON has; Unmeasured stands for what could not be looked at."""
+        """Return what is true of it now, in the form JSON has; Unmeasured stands for what could not be looked at.
+
+        One that takes `session` is given what the app's conversation is called, or None.
+        """
 
 
 WorldMaker = Callable[..., AbstractAsyncContextManager[Any]]
-"""Makes the world of one trial, and of no other; it may take the trial's `seed`."""
+"""Makes the world of one trial, and of no other; it may take the trial's `seed`, its number `trial`, and `session`."""
+OF_THE_TRIAL = ("seed", "trial", "session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,23 @@ class NamedWorld:
         return self.kind(**self.arguments, **of_the_trial)
 
 
-def made_world(maker: WorldMaker, *, seed: int) -> AbstractAsyncContextManager[Any]:
-    """Make the world of a trial; one whose maker takes a `seed` gets the trial's."""
+def made_world(
+    maker: WorldMaker, *, seed: int, trial: int = 0, session: str | None = None
+) -> AbstractAsyncContextManager[Any]:
+    """Make the world of a trial, with its seed, its number and the session of the app, where its maker takes them.
+
+    The session is None where the app names it later, or has none.
+    """
     takes = inspect.signature(maker.kind if isinstance(maker, NamedWorld) else maker).parameters
-    return maker(seed=seed) if "seed" in takes else maker()
+    given = maker.arguments if isinstance(maker, NamedWorld) else {}
+    of_the_trial = {"seed": seed, "trial": trial, "session": session}
+    return maker(**{name: value for name, value in of_the_trial.items() if name in takes and name not in given})
+
+
+def state_of(world: World, session: str | None) -> Any:
+    """Return what a world's state() gives, to be awaited or not, with the session of the app where it takes it."""
+    state: Callable[..., Any] = world.state
+    return state(session=session) if "session" in inspect.signature(state).parameters else state()
 
 
 def name_of_world(maker: WorldMaker) -> str:

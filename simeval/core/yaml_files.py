@@ -26,6 +26,7 @@ _PROBLEMS = {
     "expected ',' or '}'": "put a comma between the fields, and a } behind the last",
     "expected ',' or ']'": "put a comma between the parts, and a ] behind the last",
     "unknown escape": "put the text in single quotes, in which a backslash stands for itself",
+    "unhashable key": 'put a text that has braces in quotes; a place is in single ones, such as "{message}"',
     "undefined alias": "put a text that begins with * in quotes",
     "written twice": "leave one of the two out",
     "no space behind the colon": "write it as NAME: VALUE",

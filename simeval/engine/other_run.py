@@ -49,6 +49,7 @@ class OtherRun:
     def __init__(self, context: RunContext, simulation: Simulation, recorder: Recorder) -> None:
         self._context, self._simulation, self._recorder = context, simulation, recorder
         self.name, self.model = simulation.target.name, simulation.target.model
+        self.apps = simulation.apps
         self._plans = without_comparison(simulation.plans)
         self._known, self._begun = RestoredTrials(), dict[TrialKey, Start]()
         self._held: dict[TrialKey, TrialConversation] = {}

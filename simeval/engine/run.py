@@ -55,6 +55,7 @@ from simeval.models.prices import Price
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.journal import RunResult
+from simeval.suites.apps.protocol_app import session_warnings
 from simeval.suites.scenario import ScenarioTest
 
 R = TypeVar("R", bound=RunResult)
@@ -147,6 +148,7 @@ async def _work_of(
     part = await _part(context, simulation.plans, partial(foresee, prices=_nothing))
     simulation = simulation.only(part)
     plans = simulation.plans
+    most_turns = max((each.most_turns for each in suite), default=0)
     ranks = await anyio.to_thread.run_sync(ranks_of, plans, settings.order, context.store)
     begun = (context.past.started if context.past else datetime.now(UTC)).date()
 
@@ -172,13 +174,16 @@ async def _work_of(
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler, other),
         conclusion=partial(_conclusion(simulation, other), plans, settings, stop=context.stop, begun=begun),
-        warnings=pairing_warnings(
-            plans,
-            seed=context.seed,
-            judge=who_judges,
-            user=user.name,
-            definition=context.define(plans, target.name, user=user.name),
-        ),
+        warnings=[
+            *session_warnings([*simulation.apps, *(other.apps if other else ())], most_turns),
+            *pairing_warnings(
+                plans,
+                seed=context.seed,
+                judge=who_judges,
+                user=user.name,
+                definition=context.define(plans, target.name, user=user.name),
+            ),
+        ],
     )
 
 

@@ -27,6 +27,7 @@ from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.scorers.base import Scorer
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Step
+from simeval.suites.worlds import require_session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,11 @@ class Simulation:
         )
         target = _target(context, plans, app_handler)
         return cls(context=context, plans=plans, scenarios=suite, target=target, auditor=context.auditor())
+
+    @property
+    def apps(self) -> Sequence[object]:
+        """The apps that are asked."""
+        return [each.app.handler.function for each in self.entrants or [self.target]]
 
     def against(self, app_handler: ExampleHandler) -> Self:
         """Return the same scenarios, put to another app. Raises DefinitionError."""
@@ -143,6 +149,7 @@ def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: Exa
     """Return an app that can be asked what scenarios need. Raises DefinitionError."""
     target = context.target(app_handler)
     for plan in plans:
+        require_session(plan.scenario.world, app_handler, f"ScenarioTest {plan.title!r}: world")
         for at, script in plan.scenario.scripts.items():
             _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)
     return target

@@ -1,5 +1,6 @@
 from .apps.a2a_app import A2aApp as A2aApp
 from .apps.agui_app import AguiApp as AguiApp
+from .apps.before import Before as Before
 from .apps.command_app import CommandApp as CommandApp
 from .apps.http_app import HttpApp as HttpApp
 from .apps.mcp_app import McpApp as McpApp

@@ -30,6 +30,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.scorers.base import as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
+from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.attacks.attack import Attack
@@ -113,8 +114,9 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
 
 
 _TEXT = Annotated[StrictStr, Field(min_length=1, pattern=r"\S")]
-_HTTP_APP = FORMS.record(HttpApp, usable={"url": "http://app"})
-_SOCKET_APP = FORMS.record(SocketApp, usable={"url": "ws://app"})
+_BEFORE = {"before": one_or_more(FORMS.record(Before))}
+_HTTP_APP = FORMS.record(HttpApp, _BEFORE, usable={"url": "http://app"})
+_SOCKET_APP = FORMS.record(SocketApp, _BEFORE, usable={"url": "ws://app"})
 
 
 def _kind_of_app(found: Any) -> str:

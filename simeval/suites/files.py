@@ -250,7 +250,7 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
     brought, judge = {**from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
     spots: dict[str, tuple[str, ...]] = {name: (name,) for name in roles}
     if isinstance(roles.get("app"), DescribedApp):
-        spots |= {f"app.{part}": ("app", part) for part in ("url", "request", "headers")}
+        spots |= {f"app.{part}": ("app", part) for part in ("url", "request", "headers", "before")}
     if brought.get(ESCALATE) is not None:
         spots[ESCALATE] = ("settings", ESCALATE)
     spots |= dict.fromkeys(judge, ("judge",))

@@ -312,6 +312,11 @@ class ScenarioTest:
         return [script for persona in mix for script in persona.scripts or [self.script]] or [self.script]
 
     @property
+    def most_turns(self) -> int:
+        """How many messages its user writes at most in a trial."""
+        return max(sum(step.most_turns(self.max_turns) for step in each) or self.max_turns for each in self.courses)
+
+    @property
     def is_simulated(self) -> bool:
         """Whether a simulated user talks in any of its trials: a script may say all that is said."""
         return any(not script or any(step.is_simulated for step in script) for script in self.courses)

@@ -107,6 +107,12 @@ class Step:
         """Whether the user says something in it."""
         return bool(self.user) or self.is_simulated
 
+    def most_turns(self, max_turns: int) -> int:
+        """Return how many messages the user writes in it at most, where a scenario has so many."""
+        if self.attack or self.simulate == "to_end":
+            return max_turns
+        return int(self.simulate or 0) or int(bool(self.user))
+
     @property
     def checks(self) -> Check | None:
         """The check that it is; None where it is none."""

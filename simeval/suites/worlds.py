@@ -3,7 +3,7 @@
 import inspect
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -12,73 +12,121 @@ import anyio
 from simeval.core.capture import Caught, capture
 from simeval.core.redaction import clean_values
 from simeval.core.validation import require
-from simeval.core.world import NamedWorld, Unmeasured
-from simeval.errors import DefinitionError
-from simeval.suites.apps.addressed_app import require_address
+from simeval.core.world import OF_THE_TRIAL, NamedWorld, Unmeasured
+from simeval.errors import DefinitionError, WorldError
+from simeval.suites.apps.before import METHODS
 from simeval.suites.apps.command_app import require_program
-from simeval.suites.apps.http_wire import Request, Wire, values_of
+from simeval.suites.apps.http_request import RequestTemplate
+from simeval.suites.apps.http_wire import Wire, values_of
 from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
-from simeval.suites.apps.templates import hidden, require_variables, written
+from simeval.suites.apps.templates import hidden, places_in, require_places, require_variables, written
 from simeval.suites.objects import load_object
 
 PROBE_SECONDS = 30.0
-_DO = "give each probe {url: ...}, perhaps with headers, or {command: ...}"
-_FIELDS = ({"url"}, {"url", "headers"}, {"command"})
+_DO = "give each probe {url: ...}, perhaps with method, request, headers and encoding, or {command: ...}"
+_URL_FIELDS = {"url", "method", "request", "headers", "encoding"}
+NO_SESSION = "the app has not named its session"
 
 
 class Probes:
     """A world of the outside: its state is what requests and commands give when a conversation is over, by their names.
 
-    A probe is {url, headers}, which is asked by GET, or {command}, a program and its arguments. What gives JSON is that
-    value, any other answer its text. ${NAME} stands for an environment variable. A probe that fails asserts nothing.
+    A probe is {url, headers, method, request, encoding}, asked by GET (with a `request` by POST), or {command}, a
+    program and its arguments. What gives JSON is that value, any other answer its text. {session}, {seed} and {trial}
+    are the trial's, ${NAME} is an environment variable. A probe that fails asserts nothing. `before` are one or more
+    requests or commands that are made before the conversation; where one fails, the world cannot be opened.
     """
 
-    def __init__(self, **probes: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        *,
+        before: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+        seed: int = 0,
+        trial: int = 0,
+        session: str | None = None,
+        **probes: Mapping[str, Any],
+    ) -> None:
         require(bool(probes), "world: probes", found="no probe", do=_DO)
-        for name, probe in probes.items():
-            where = f"world: probes: {name}"
-            require(isinstance(probe, Mapping) and set(probe) in _FIELDS, where, found=probe, do=_DO)
-            if "url" in probe:
-                require_address(probe["url"], "one that begins with http:// or https://")
-            else:
-                require_program(probe["command"], "a command")
-            require_variables(list(probe.values()), where)
-        self._probes, self._wire = probes, Wire()
+        steps = [before] if isinstance(before, Mapping) else list(before)
+        self._before = [_Probe("world: before", each, "POST") for each in steps]
+        self._probes = {name: _Probe(f"world: probes: {name}", each, "GET") for name, each in probes.items()}
+        self._wire, self._values = Wire(), {"seed": seed, "trial": trial, "session": session}
 
     async def __aenter__(self) -> Self:
+        for step in self._before:
+            found = await step.given(self._wire, self._values)
+            if isinstance(found, Unmeasured):
+                raise WorldError(f"could not be opened: `before:` could not be done: {found.reason}")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         return None
 
-    async def state(self) -> Mapping[str, Any]:
+    async def state(self, session: str | None = None) -> Mapping[str, Any]:
         """Return what each probe gives; Unmeasured where it fails."""
-        return {name: await self._probed(probe) for name, probe in self._probes.items()}
+        values = {**self._values, "session": session or self._values["session"]}
+        return {name: await probe.given(self._wire, values) for name, probe in self._probes.items()}
 
-    async def _probed(self, probe: Mapping[str, Any]) -> Any:
-        asked = self._answer if "url" in probe else _output
+
+class _Probe:
+    """One request or command, with places for what a trial has of its own."""
+
+    def __init__(self, where: str, found: Any, method: str) -> None:
+        fits = isinstance(found, Mapping) and (set(found) == {"command"} or {"url"} <= set(found) <= _URL_FIELDS)
+        require(fits, where, found=found, do=_DO)
+        self.found, self.places = found, places_in(list(found.values()))
+        self._request: RequestTemplate | None = None
+        if "url" in found:
+            method = "POST" if found.get("request") is not None else method
+            self._request = RequestTemplate(where=where, methods=METHODS, **{"method": method, **found})
+            self._request.require_places(OF_THE_TRIAL)
+        else:
+            require_program(found["command"], "a command")
+            require_places(found["command"], f"{where}: command", OF_THE_TRIAL, variables=False)
+        require_variables(list(found.values()), where)
+
+    async def given(self, wire: Wire, values: Mapping[str, Any]) -> Any:
+        """Return what comes of it; Unmeasured where it fails."""
+        if "session" in self.places and not values["session"]:
+            return Unmeasured(NO_SESSION)
+        asked = self._answer if self._request else self._output
         with anyio.move_on_after(PROBE_SECONDS):
-            found, clean = await capture(partial(asked, probe)), partial(hidden, template=list(probe.values()))
+            found = await capture(partial(asked, wire, values))
+            clean = partial(hidden, template=list(self.found.values()))
             return Unmeasured(clean(str(found.error))) if isinstance(found, Caught) else clean_values(found, clean)
         return Unmeasured(f"no answer within {PROBE_SECONDS:g} seconds")
 
-    async def _answer(self, probe: Mapping[str, Any]) -> Any:
-        headers = {name: written(value, {}) for name, value in probe.get("headers", {}).items()}
-        request, reply = Request(url=written(probe["url"], {}), method="GET", headers=headers), Reply()
-        async with self._wire.sent(request, Session(), reply, where=probe["url"]) as answer:
+    async def _answer(self, wire: Wire, values: Mapping[str, Any]) -> Any:
+        assert self._request is not None
+        reply = Reply()
+        async with wire.sent(self._request.made(values), Session(), reply, where=self._request.url) as answer:
             return [value async for value in values_of(answer, reply)][-1]
 
+    async def _output(self, _: Wire, values: Mapping[str, Any]) -> Any:
+        parts = [written(each, values) for each in shlex.split(self.found["command"])]
+        done = await anyio.run_process(parts, check=False, env=os.environ)
+        said, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
+        if done.returncode:
+            raise AppFailure(f"exit status {done.returncode}: {quoted(complaint or said) or 'it wrote nothing'}")
+        return value_of(said)
 
-async def _output(probe: Mapping[str, Any]) -> Any:
-    parts = [written(each, {}) for each in shlex.split(probe["command"])]
-    done = await anyio.run_process(parts, check=False, env=os.environ)
-    said, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
-    if done.returncode:
-        raise AppFailure(f"exit status {done.returncode}: {quoted(complaint or said) or 'it wrote nothing'}")
-    return value_of(said)
+
+def require_session(world: object, app: object, where: str) -> None:
+    """Raise DefinitionError where probes need a session, and the app has none, or none yet."""
+    if not isinstance(world, NamedWorld) or world.kind is not Probes or "session" not in places_in(world.arguments):
+        return
+    if not isinstance(app, ProtocolApp) or not app.has_session:
+        do = "put {session} into the app's `request:`, or say with `session:` where it names the conversation"
+        raise DefinitionError(where, found="its probes have {session}, and the app has no session", do=do)
+    if "session" in places_in(world.arguments.get("before")) and app.session_of({}) is None:
+        found = "`before:` has {session}, and the app names its session later"
+        raise DefinitionError(
+            where, found=found, do="put {session} into the app's `request:`, or use {trial} or {seed}"
+        )
 
 
 def read_world(found: object) -> Any:
@@ -99,10 +147,13 @@ def read_world(found: object) -> Any:
     is_context = not isinstance(kind, type) or hasattr(kind, "__aenter__")
     require(is_context, "world", found=name, do="let it be an async context manager: give it __aenter__ and __aexit__")
     takes = inspect.signature(kind)
-    do = "leave it out: each trial gives its own"
-    require("seed" not in arguments, "world: seed", found=arguments.get("seed"), do=do)
+    refused = OF_THE_TRIAL if kind is Probes else ("seed",)
+    do = "give the probe another name" if kind is Probes else "leave it out: each trial gives its own"
+    for taken in (each for each in refused if each in arguments):
+        require(False, f"world: {taken}", found=arguments[taken], do=do)
+    own = {each: 0 for each in OF_THE_TRIAL if each in takes.parameters and each not in arguments}
     try:
-        takes.bind(**arguments, **({"seed": 0} if "seed" in takes.parameters else {}))
+        takes.bind(**arguments, **own)
     except TypeError as error:
         raise DefinitionError("world", found=f"{name}: {error}", do="correct its arguments") from error
     if kind is Probes:

@@ -38,7 +38,8 @@ from simeval.errors import AppError, AppNotAsked, DefinitionError, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.suites.apps.outcomes import AppFailure, of_exception
-from simeval.suites.apps.remote_app import RemoteApp, TimedResponse
+from simeval.suites.apps.protocol_app import ProtocolApp
+from simeval.suites.apps.remote_app import RemoteApp, Session, TimedResponse
 
 TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
 _FIRST = ("message", "messages")  # what a handler is given first, where it says so
@@ -189,6 +190,8 @@ class App:
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
+        if isinstance(self.handler.function, ProtocolApp):
+            return Session().state()
         return seed if self.is_model else {}
 
     def open(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from simeval.core import seeds
 from simeval.core.conversation import ATTACK, GIVEN, Beginning, Conversation
@@ -27,6 +28,7 @@ from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.scorers.base import Scorer
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import Step
 from simeval.suites.user_mix import UserPersona
@@ -91,6 +93,7 @@ class Conversations:
         script = scenario.script_of(persona, trial.seed)
         style = self._style(persona, script, seed)
         memory = Memory(json.loads(state) if state else app.first_state(seed))
+        session = partial(_session_of, app.handler.function, memory)
         hides = app.handler.hides or scenario.world is not None or bool(script)  # they begin anew
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
@@ -116,7 +119,7 @@ class Conversations:
         side = partial(self._side, scenario, script)
         if scenario.world is None:
             return await talk(side(simulator)), bookmark
-        return await self._in_world(scenario.world, side, trial, simulator, talk), bookmark
+        return await self._in_world(scenario.world, side, trial, simulator, talk, session), bookmark
 
     def _style(self, persona: UserPersona | None, script: Sequence[Step], seed: int) -> Mapping[str, str] | None:
         """Return how the simulated user of a trial writes; None where all is given, or an attacker's."""
@@ -132,11 +135,13 @@ class Conversations:
         trial: Trial,
         simulator: Simulator,
         talk: Callable[..., Awaitable[TrialConversation]],
+        session: Callable[[], str | None],
     ) -> TrialConversation:
         """Hold a conversation in a world of its own, and look at that afterwards."""
-        clean = self.dialogue.clean
+        clean, seconds = self.dialogue.clean, self.settings.app_timeout_seconds
+        opened = open_world(maker, seed=simulator.seed, trial=trial.index, session=session, seconds=seconds)
         try:
-            async with open_world(maker, seed=simulator.seed, seconds=self.settings.app_timeout_seconds) as world:
+            async with opened as world:
                 user = side(replace(simulator, hands=world.hands()), world.seen)
                 held = await talk(user, toolbox=world.toolbox)
                 return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
@@ -197,6 +202,11 @@ def missing_without_replies(held: TrialConversation) -> TrialConversation:
         return held
     problem = f"the app answered with nothing at turn {empty}"
     return replace(held, failure=Failure(stage="app", error=problem, cause=NO_REPLY))
+
+
+def _session_of(app: Callable[..., Any], memory: Memory) -> str | None:
+    """Return what an app's conversation is called now, by its state; None where it has no name, or none yet."""
+    return app.session_of(memory.state) if isinstance(app, ProtocolApp) else None
 
 
 def _persona(scenario: ScenarioTest, trial: Trial) -> UserPersona | None:

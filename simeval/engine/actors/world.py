@@ -4,7 +4,7 @@ made ──► opened ──► tools of app and user ──► conversation ─
 """
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from simeval.core.capture import Caught, capture, place_of, said_of
 from simeval.core.conversation import WORLD, Conversation
 from simeval.core.logs import log
 from simeval.core.waits import in_words
-from simeval.core.world import World, WorldMaker, made_world, world_record
+from simeval.core.world import World, WorldMaker, made_world, state_of, world_record
 from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.users.hands import Hands
 from simeval.errors import WorldError
@@ -26,12 +26,13 @@ from simeval.errors import WorldError
 
 @dataclass(frozen=True, slots=True)
 class OpenWorld:
-    """The world of one trial; looking at it may take so many seconds."""
+    """The world of one trial; looking at it may take so many seconds. `session` gives what the app's is called now."""
 
     world: World
     toolbox: Toolbox
     users: Toolbox
     seconds: float
+    session: Callable[[], str | None] = lambda: None
 
     def hands(self) -> Hands:
         """Return what the trial's user does with its tools."""
@@ -54,22 +55,24 @@ class OpenWorld:
         return replace(conversation, messages=(*earlier, replace(last, metadata={**last.metadata, WORLD: record})))
 
     async def _state(self) -> Any:
-        found = self.world.state()
+        found = state_of(self.world, self.session())
         return await found if isawaitable(found) else found
 
 
 @asynccontextmanager
-async def open_world(maker: WorldMaker, *, seed: int, seconds: float) -> AsyncIterator[OpenWorld]:
-    """Open the world of a trial, and close it; either may take so many seconds.
+async def open_world(
+    maker: WorldMaker, *, seed: int, seconds: float, trial: int = 0, session: Callable[[], str | None] = lambda: None
+) -> AsyncIterator[OpenWorld]:
+    """Open the world of a trial, and close it; either may take so many seconds. `session` is as of OpenWorld.
 
     Raises WorldError where it cannot be opened. That it cannot be closed costs no trial.
     """
     opened = False
     with anyio.CancelScope(deadline=anyio.current_time() + seconds) as life:  # left in the task that entered it
-        manager, world = await _entered(maker, seed)
+        manager, world = await _entered(partial(made_world, maker, seed=seed, trial=trial, session=session()))
         try:
             opened, life.deadline = True, inf
-            yield world_of(world, seconds)
+            yield replace(world_of(world, seconds), session=session)
         finally:
             life.shield, life.deadline = True, anyio.current_time() + seconds
             left = await capture(partial(manager.__aexit__, *sys.exc_info()))
@@ -81,9 +84,9 @@ async def open_world(maker: WorldMaker, *, seed: int, seconds: float) -> AsyncIt
         log.warning("a world could not be closed", error=f"it took more than {in_words(seconds)}")
 
 
-async def _entered(maker: WorldMaker, seed: int) -> tuple[Any, Any]:
+async def _entered(make: Callable[[], Any]) -> tuple[Any, Any]:
     async def entered() -> tuple[Any, Any]:
-        manager = made_world(maker, seed=seed)
+        manager = make()
         if not isinstance(manager, AbstractAsyncContextManager):
             raise WorldError(f"is no async context manager: its maker returned {manager!r:.80}")
         return manager, await manager.__aenter__()

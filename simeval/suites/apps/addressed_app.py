@@ -33,16 +33,16 @@ class AddressedApp(ProtocolApp):
         await self._wire.__aexit__()
 
 
-def require_address(url: object, form: str, *, schemes: str = "https?") -> None:
+def require_address(url: object, form: str, *, schemes: str = "https?", where: str = "app: url") -> None:
     """Raise DefinitionError where this is no address; `form` says how to write one."""
     is_address = isinstance(url, str) and re.match(rf"({schemes})://[^/\s]", url)
-    require(bool(is_address), "app: url", found=url, do=f"write {form}")
+    require(bool(is_address), where, found=url, do=f"write {form}")
     if "{" in str(url):  # which is filled in later
         return
     try:
         urlsplit(str(url)).port  # noqa: B018
     except ValueError as error:
-        raise DefinitionError("app: url", found=f"found {url!r} ({error})", do="correct it") from error
+        raise DefinitionError(where, found=f"found {url!r} ({error})", do="correct it") from error
 
 
 def key_headers(url: str, *, for_app: str = "") -> dict[str, str]:

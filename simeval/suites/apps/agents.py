@@ -42,6 +42,11 @@ class AgentApp(ProtocolApp):
         """Whose agent it is, and what it is called."""
         return f"{self.sdk}:{getattr(self.agent, 'name', None) or type(self.agent).__name__}"
 
+    @property
+    def has_session(self) -> bool:
+        """It remembers a conversation by an object of its SDK."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class OpenAiAgent(AgentApp):

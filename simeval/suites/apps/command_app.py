@@ -17,6 +17,7 @@ from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.streams import value_of
+from simeval.suites.apps.templates import PLACES, places_in
 
 PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
 
@@ -34,6 +35,9 @@ class CommandApp(ProtocolApp):
 
     def __post_init__(self) -> None:
         require_program(self.command, "cmd:PROGRAM ARGUMENTS")
+        if places := places_in(self.command) & {*PLACES}:
+            found, do = f"found {{{min(places)}}}", "leave it out: the program reads JSON with it on its standard input"
+            raise DefinitionError(f"app {self.name!r}", found=found, do=do)
 
     @property
     def name(self) -> str:

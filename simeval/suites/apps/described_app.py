@@ -1,7 +1,8 @@
 """Apps that a suite describes: a request made of a template, and where the answer has what."""
 
 import json
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
@@ -9,13 +10,30 @@ from typing import Any, Self
 from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
 from simeval.suites.apps.addressed_app import AddressedApp
+from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
+from simeval.suites.apps.http_request import require_no_json_text
 from simeval.suites.apps.remote_app import Session
-from simeval.suites.apps.replies import Reading, wanted_of
-from simeval.suites.apps.templates import filled, places_in, require_variables, steps_of, written
+from simeval.suites.apps.replies import Reading, Reply, wanted_of
+from simeval.suites.apps.templates import (
+    PLACES,
+    filled,
+    places_in,
+    require_places,
+    require_variables,
+    steps_of,
+    written,
+)
 
 USUAL_REQUEST = {"message": "{message}", "session": "{session}"}
 _USUAL_CALLS = ("tool_calls",)  # where tool calls are looked for, unless a path says where they are
-_ELSEWHERE = ("header:", "cookie:")
+_NO_SESSION = (
+    "each turn is a new conversation to your app, unless it keeps its session by a cookie: its request names no "
+    "session; put {session} or {messages} into `request:`, or say with `session:` where your app names it"
+)
+_UNSENT_SESSION = (
+    "each turn is a new conversation to your app, unless it keeps its session by a cookie: `session:` says where it "
+    "names its session, and nothing sends that back; put {session} into `url:`, `request:` or `headers:`"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +49,16 @@ class DescribedApp(AddressedApp):
     session: str | None = None
     where: Mapping[str, Any] | None = None
     title: str | None = None
+    before: Sequence[Before] | Before = ()
     _read: Reading = field(init=False, repr=False, compare=False)
+    _preparation: Preparation = field(init=False, repr=False, compare=False)
+    _places: Collection[str] = field(init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         """Its title, or its address with a mark that tells apart what else is described."""
-        if self.title or self._described == type(self)(url=self.url)._described:
+        usual = type(self)(url=f"{self.url.partition(':')[0]}://app")
+        if self.title or self._described == usual._described:
             return self.title or self.url
         return f"{self.url} ({sha256(json.dumps(self._described).encode()).hexdigest()[:6]})"
 
@@ -48,7 +70,8 @@ class DescribedApp(AddressedApp):
     @property
     def _described_later(self) -> list[Any]:
         """What newer versions let be described: an app without it has the name that it had before."""
-        return [{"where": dict(self.where)}] if self.where else []
+        where = [{"where": dict(self.where)}] if self.where else []
+        return [*where, *(each.described for each in self._preparation.steps)]
 
     @property
     def _reading(self) -> Reading:
@@ -56,29 +79,58 @@ class DescribedApp(AddressedApp):
 
     @property
     def _templates(self) -> list[Any]:
-        return [self.url, self.request, self.headers]
+        return [self.url, self.request, self.headers, *self._preparation.templates]
+
+    @property
+    def _names_session(self) -> bool:
+        """Whether the app names the conversation, and not we."""
+        return bool(self.session) or "session" in self._preparation.names
+
+    @property
+    def has_session(self) -> bool:
+        """Whether we name the conversation, or the app does."""
+        return self._names_session or "session" in self._places
+
+    @property
+    def session_warning(self) -> str:
+        """Say that turns are not one conversation to the app, as far as can be known; empty where they are."""
+        if not {"session", "messages"}.isdisjoint(self._places) or (self.session or "").startswith("cookie:"):
+            return ""
+        of_trial = {name for step in self._preparation.steps if step.per == "trial" for name in step.take}
+        open_headers = {name: value for name, value in self.headers.items() if name.lower() != "authorization"}
+        if of_trial & places_in([self.url, self.request, open_headers]):
+            return ""
+        return _UNSENT_SESSION if self._names_session else _NO_SESSION
 
     def _check(self, template: Any) -> None:
         """Read the paths. Raises DefinitionError, also where a template has no place for what the user says."""
+        steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)
+        object.__setattr__(self, "_preparation", Preparation.of(steps, self._wire, self.headers))
+        object.__setattr__(self, "_places", places_in([self.url, self.request, self.headers]))
+        known = (*PLACES, *(name for name in self._preparation.names if name not in PLACES))
+        for name in ("url", "request", "headers"):
+            require_places(getattr(self, name), f"app: {name}", known, any_case=name != "request")
+        require_no_json_text(self.request, "app: request")
         do = "put {message}, or {messages} for the whole conversation, where it wants what the user says"
         require(bool(places_in(template) & {"message", "messages"}), "app: request", found=self.request, do=do)
-        by_path = self.session if self.session and not self.session.startswith(_ELSEWHERE) else None
+        by_path = self.session if self.session and not self.session.startswith(ELSEWHERE) else None
         paths = {
             "reply": self.reply,
             "tool_calls": self.tool_calls,
             "context": self.context,
             "session": by_path,
         }
-        steps = {name: tuple(steps_of(path, f"app: {name}")) if path else () for name, path in paths.items()}
-        calls = steps.pop("tool_calls")
+        read_at = {name: tuple(steps_of(path, f"app: {name}")) if path else () for name, path in paths.items()}
+        calls = read_at.pop("tool_calls")
         where = wanted_of(self.where, "app: where") if self.where is not None else ()
-        read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), where=where, **steps)
+        read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), where=where, **read_at)
         object.__setattr__(self, "_read", read)
 
     def check(self) -> None:
         """Raise DefinitionError for an environment variable that is not set."""
         for name in ("url", "request", "headers"):
             require_variables(getattr(self, name), f"app.{name}")
+        require_variables(self._preparation.templates, "app.before")
 
     async def __aenter__(self) -> Self:
         """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""
@@ -86,12 +138,49 @@ class DescribedApp(AddressedApp):
         await self._wire.__aenter__()
         return self
 
+    async def __aexit__(self, *_: object) -> None:
+        await self._wire.__aexit__()
+        if not self._wire.users:
+            self._preparation.shared.clear()  # the run is over
+
+    async def leave(self, state: Mapping[str, Any]) -> None:
+        """Close the line of the conversation of this state, where it has one."""
+        self._preparation.begun.pop(Session.of(state).given, None)
+        await super(DescribedApp, self).leave(state)
+
+    async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
+        """Do what is to be done before, and ask; where a login has expired, log in and ask again."""
+        before = self._preparation
+        if not before.steps:
+            return await self._asked(messages, kept, reply)
+
+        async def ask(taken: Sequence[Taken], may_renew: MayRenew) -> Session:
+            reply.hides = {**reply.hides, **before.secrets_in(taken)}
+            return await self._asked(messages, before.started(kept, taken), reply, may_renew)
+
+        done, taken = await before.served(ask, kept, await before.ready(kept))
+        return before.ended(done, taken)
+
+    @abstractmethod
+    async def _asked(
+        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
+    ) -> Session:
+        """Ask as `_turn` does. Raises Expired for a 401 where a login can be made anew."""
+
+    def session_of(self, state: Mapping[str, Any]) -> str | None:
+        """Return what the conversation of this state is called; None where it has no name, or none yet."""
+        kept = Session.of(state)
+        if self._names_session:
+            return kept.theirs
+        return kept.given if self.has_session else None
+
     def _values(self, messages: Sequence[ChatMessage], kept: Session) -> Mapping[str, Any]:
         """Return what stands at the places of the templates."""
         return {
+            **taken_in(kept),
             "message": messages[-1]["content"],
             "messages": list(messages),
-            "session": kept.theirs if self.session else kept.given,
+            "session": kept.theirs if self._names_session else kept.given,
         }
 
     def _content(self, values: Mapping[str, Any]) -> Any:

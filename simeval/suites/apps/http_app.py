@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
 
 from simeval.core.conversation import ChatMessage
-from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.addressed_app import require_address
+from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_wire import HINTS, Request, events_from, with_cookies
+from simeval.suites.apps.http_request import Encoding, RequestTemplate
+from simeval.suites.apps.http_wire import HINTS, UNAUTHORIZED, events_from, with_cookies
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply
-from simeval.suites.apps.templates import written
 
 if TYPE_CHECKING:
     import aiohttp
@@ -26,7 +25,9 @@ class HttpApp(DescribedApp):
 
     `request` is the body, JSON with the places {message} (what the user says now), {messages} (the whole conversation,
     a list of role and content) and {session} (an id of the conversation); with GET it is the query. ${NAME} stands for
-    an environment variable, in headers too.
+    an environment variable, in headers too. Its `encoding` is "json", "form" or "text", as the Content-Type in
+    `headers` says without it, and else JSON. `before` are requests before the first turn (a login, a session), which
+    give further places; after a 401 those that log in are made again, and so is the turn.
 
     `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
@@ -42,21 +43,35 @@ class HttpApp(DescribedApp):
     """
 
     method: Literal["POST", "PUT", "GET"] = "POST"
+    encoding: Encoding | None = None
+    _template: RequestTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_address(self.url, "one that begins with http:// or https://")
-        require_one_of(self.method, ("POST", "PUT", "GET"), "app: method")
         self._check([self.request, self.url])
-        is_fit = self.method != "GET" or isinstance(self.request, Mapping)
-        require(is_fit, "app: request", found=self.request, do="with GET, give the names and values of the query")
+        template = RequestTemplate(
+            where="app",
+            url=self.url,
+            method=self.method,
+            request=self.request,
+            headers=self.headers,
+            encoding=self.encoding,
+        )
+        object.__setattr__(self, "_template", template)
 
     @property
     def _described(self) -> list[Any]:
         described = [self.request, self.method, sorted(self.headers), self.reply, self.tool_calls, self.context]
-        return [*described, self.session, *self._described_later]
+        described += [self.session, *([self.encoding] if self.encoding else [])]
+        return [*described, *self._described_later]
 
-    async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
-        async with self._wire.sent(self._request(messages, kept), kept, reply, where=self.url) as answer:
+    async def _asked(
+        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
+    ) -> Session:
+        request = self._template.made(self._values(messages, kept))
+        async with self._wire.sent(request, kept, reply, where=self.url) as answer:
+            if answer.status == UNAUTHORIZED and may_renew():
+                raise Expired
             async for event in events_from(answer, reply, HINTS):
                 if reply.is_stream:
                     reply.hear(event)
@@ -65,17 +80,6 @@ class HttpApp(DescribedApp):
             if reply.is_stream:
                 reply.settle()
             return self._kept(with_cookies(kept, answer), reply, answer)
-
-    def _request(self, messages: Sequence[ChatMessage], kept: Session) -> Request:
-        values, is_query = self._values(messages, kept), self.method == "GET"
-        content = self._content(values)
-        return Request(
-            method=self.method,
-            url=written(self.url, values, quote=lambda text: quote(text, safe="")),
-            body=None if is_query else content,
-            query={name: str(value) for name, value in content.items() if value is not None} if is_query else None,
-            headers=self._sent_headers(values),
-        )
 
     def _kept(self, before: Session, reply: Reply, answer: aiohttp.ClientResponse) -> Session:
         theirs = reply.session

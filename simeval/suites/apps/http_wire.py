@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_
 if TYPE_CHECKING:
     import aiohttp
 
+UNAUTHORIZED = 401
 IDLE_SECONDS = 4.0  # how long a connection is kept for the next turn: servers close it after 5, in the middle of one
 SERVER_SENT = "text/event-stream"
 _STREAMS: Mapping[str, Form] = {
@@ -97,6 +98,7 @@ class Wire:
                     request.method,
                     request.url,
                     json=request.body,
+                    data=request.data,
                     params=request.query,
                     headers={"traceparent": kept.new_traceparent(), **request.headers},
                     cookies=dict(kept.cookies),
@@ -122,13 +124,14 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request: `body` is JSON, `query` names with their values."""
+    """One request: `body` is JSON, or `data` is sent as it is; `query` are names with their values."""
 
     url: str
     body: Any = None
+    data: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "POST"
-    query: Mapping[str, str] | None = None
+    query: Sequence[tuple[str, str]] | None = None
 
 
 async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}) -> AsyncIterator[Any]:

@@ -5,11 +5,14 @@ exchange ──► _turn (the protocol: asks, and fills the reply) ──► Exc
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import anyio
 
-from simeval.core.conversation import AppResponse, ChatMessage
+from simeval.core.conversation import SESSION, AppResponse, ChatMessage
+from simeval.core.redaction import clean_values
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Exchange, Session
 from simeval.suites.apps.replies import Reading, Reply
@@ -58,17 +61,50 @@ class ProtocolApp(ABC):
         try:
             kept = await self._turn(messages, kept, reply)
         except AppFailure as failure:
-            failure.args = (hidden(str(failure), self._templates),)
-            came = hidden(reply.came, self._templates)
+            failure.args = (hidden(str(failure), self._templates, reply.hides),)
+            came = hidden(reply.came, self._templates, reply.hides)
             return Exchange(reply.status, came, failure=failure, notes=self._notes(reply))
-        came = hidden(reply.came, self._templates)
-        return Exchange(reply.status, came, response=reply.response(kept), notes=self._notes(reply))
+        response = reply.response(kept)
+        if session := self.session_of(response.state):
+            response = replace(response, metadata={**response.metadata, SESSION: session})
+        if reply.hides:
+            response = _without(reply.hides, response)
+        came = hidden(reply.came, self._templates, reply.hides)
+        return Exchange(reply.status, came, response=response, notes=self._notes(reply))
 
     def _notes(self, reply: Reply) -> Mapping[str, str]:
-        return {name: hidden(note, self._templates) for name, note in reply.notes.items()}
+        return {name: hidden(note, self._templates, reply.hides) for name, note in reply.notes.items()}
+
+    @property
+    def has_session(self) -> bool:
+        """Whether a conversation has a name that both sides know."""
+        return True
+
+    @property
+    def session_warning(self) -> str:
+        """Say that turns are not one conversation to the app, as far as can be known; empty where they are."""
+        return ""
+
+    def session_of(self, state: Mapping[str, Any]) -> str | None:
+        """Return what the conversation of this state is called; None where it has no name, or none yet."""
+        kept = Session.of(state)
+        return (kept.theirs or kept.given) if self.has_session else None
 
     async def leave(self, state: Mapping[str, Any]) -> None:
         """Close the line of the conversation of this state, where it has one."""
         if (line := state.get("line")) is not None:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS):
                 await line.close()
+
+
+def _without(secrets: Mapping[str, str], response: AppResponse) -> AppResponse:
+    """Return an answer with the names of secrets in the place of their values; its state stays as it is."""
+    clean = partial(hidden, template=(), secrets=secrets)
+    parts = {name: getattr(response, name) for name in ("response", "tool_calls", "metadata", "context")}
+    return replace(response, **{name: clean_values(part, clean) for name, part in parts.items()})
+
+
+def session_warnings(apps: Sequence[object], turns: int) -> list[str]:
+    """Say which apps cannot know that the turns of a conversation belong together, where there are several."""
+    remote = [app for app in apps if isinstance(app, ProtocolApp) and app.session_warning] if turns > 1 else []
+    return [f"{each.name}: {each.session_warning}" if len(apps) > 1 else each.session_warning for each in remote]

@@ -126,6 +126,7 @@ class Reply:
     is_stream: bool = False
     notes: dict[str, str] = field(default_factory=dict)  # how it was read, where that is worth a word
     seconds: float | None = None  # how long the answer took, where that is not the time of the whole exchange
+    hides: Mapping[str, str] = field(default_factory=dict)  # values that nobody is to see, with their names
     _since: float = field(default_factory=perf_counter)
     _told: ToldCalls = field(default_factory=ToldCalls)
     _unread: list[Any] = field(default_factory=list)

@@ -17,8 +17,9 @@ import anyio
 from simeval.core.conversation import ChatMessage
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.addressed_app import require_address
+from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_wire import Wire, broken_off
+from simeval.suites.apps.http_wire import UNAUTHORIZED, Wire, broken_off
 from simeval.suites.apps.outcomes import AppFailure, of_close_code, of_status, unreached
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply, Wanted, speaks, wanted_of
@@ -84,10 +85,10 @@ class Opening:
 class SocketApp(DescribedApp):
     """An app that answers over a WebSocket, whose connection is the conversation.
 
-    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path), `where` and `title` are as HttpApp's; a
-    request that is a text is sent as it is. The answer is the first frame with a text. Where it comes in several,
-    `until` names their last one: by a path that it has, with anything but false or null there, or by a field and its
-    value, such as {"type": "done"}; then their texts are joined.
+    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path), `where`, `before` and `title` are as
+    HttpApp's; a request that is a text is sent as it is. The answer is the first frame with a text. Where it comes in
+    several, `until` names their last one: by a path that it has, with anything but false or null there, or by a field
+    and its value, such as {"type": "done"}; then their texts are joined.
 
     An app that `greets` sends frames before the first message; they open the conversation, and answer nothing. Unless
     this is given, the first conversation finds it out: it listens before it asks, and once more after the answer.
@@ -116,8 +117,15 @@ class SocketApp(DescribedApp):
         until = dict(self.until) if isinstance(self.until, Mapping) else self.until
         return [*super(SocketApp, self)._described, until]
 
-    async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
-        line: SocketLine = kept.line or await self._opened(kept)
+    @property
+    def session_warning(self) -> str:
+        """Its connection is the session."""
+        return ""
+
+    async def _asked(
+        self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
+    ) -> Session:
+        line: SocketLine = kept.line or await self._opened(kept, may_renew)
         reply.status, reply.is_stream = "a WebSocket", self.until is not None
         try:
             is_unsure = False
@@ -134,22 +142,27 @@ class SocketApp(DescribedApp):
             raise
         return replace(kept, theirs=reply.session or kept.theirs, line=line)
 
-    async def _opened(self, kept: Session) -> SocketLine:
+    async def _opened(self, kept: Session, may_renew: MayRenew = lambda: False) -> SocketLine:
         await self._wire.__aenter__()
         try:
-            return SocketLine(await self._connected(kept), self._wire)
+            return SocketLine(await self._connected(kept, may_renew), self._wire)
         except BaseException:
             await self._wire.__aexit__()
             raise
 
-    async def _connected(self, kept: Session) -> aiohttp.ClientWebSocketResponse:
+    async def _connected(self, kept: Session, may_renew: MayRenew) -> aiohttp.ClientWebSocketResponse:
         import aiohttp
 
-        values = {"message": "", "messages": "", "session": kept.given}
+        values = {**self._values([{"role": "user", "content": ""}], kept), "messages": ""}
+        values["session"] = values["session"] or kept.given
         headers = {"traceparent": kept.new_traceparent(), **self._sent_headers(values)}
+        if kept.cookies:
+            headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in kept.cookies.items()), **headers}
         try:
             return await self._wire.opened.ws_connect(written(self.url, values), headers=headers, max_msg_size=0)
         except aiohttp.WSServerHandshakeError as error:
+            if error.status == UNAUTHORIZED and may_renew():
+                raise Expired from error
             kind = error.headers.get("Content-Type", "nothing").partition(";")[0] if error.headers else "nothing"
             said = f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}"
             raise of_status(said, error.status, error.headers) from error

@@ -9,7 +9,7 @@ from functools import partial, wraps
 from typing import Any
 
 from simeval.core import seeds
-from simeval.core.world import NamedWorld, WorldMaker, made_world, name_of_world
+from simeval.core.world import NamedWorld, WorldMaker, made_world, name_of_world, state_of
 
 NOTE = "note"  # the field that it is, in a result with fields
 
@@ -20,9 +20,11 @@ def planted(maker: WorldMaker, texts: Sequence[str]) -> WorldMaker:
 
 
 @asynccontextmanager
-async def _open(maker: WorldMaker, texts: Sequence[str], *, seed: int) -> AsyncIterator["_Planted"]:
+async def _open(
+    maker: WorldMaker, texts: Sequence[str], *, seed: int, trial: int, session: str | None
+) -> AsyncIterator["_Planted"]:
     text = seeds.generator(seed, "planted").choice(texts)
-    async with made_world(maker, seed=seed) as world:
+    async with made_world(maker, seed=seed, trial=trial, session=session) as world:
         yield _Planted(world, text)
 
 
@@ -43,8 +45,8 @@ class _Planted:
     def user_tools(self) -> Any:
         return getattr(self.world, "user_tools", None)
 
-    def state(self) -> Any:
-        return self.world.state()
+    def state(self, session: str | None = None) -> Any:
+        return state_of(self.world, session)
 
 
 def _poisoned(tool: Callable[..., Any], text: str) -> Callable[..., Any]:
