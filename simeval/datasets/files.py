@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, get_args
@@ -16,7 +16,9 @@ from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, enco
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.fine_tuning import fine_tuning_row
 from simeval.datasets.frames import frame_rows, parquet_rows
-from simeval.datasets.rows import Fields, example_of, fields_of
+from simeval.datasets.importers.formats.sessions import sessions_of
+from simeval.datasets.importers.records import Record, Unreadable
+from simeval.datasets.rows import Fields, are_turns, example_of, fields_of
 from simeval.errors import DefinitionError, StoreError
 
 Form = Literal["simeval", "openai", "sharegpt"]
@@ -42,8 +44,10 @@ def dataset_of(
 
     Rows are examples in simeval's own form or LangSmith's ({"inputs": {...}, "outputs": {...}}), fine-tuning rows
     ({"messages": [...]}), or flat. Of flat ones `outputs` names the columns of the reference (by default "output",
-    where it is there), `inputs` those of the inputs (by default the rest; given, the others are metadata); the columns
-    "id", "split" and "tags" are what they say. `recorded` names the column with what an app answered.
+    where it is there, and those called as right answers are, such as "expected" or "answer"), `inputs` those of the
+    inputs (by default the rest; given, the others are metadata); the columns "id", "split" and "tags" are what they
+    say. `recorded` names the column with what an app answered. Of a table of turns (session_id, role, text) each
+    session is a conversation.
 
     Rows that can be gone through only once are held in memory; others are read anew each time, and must stay as
     they are. Raises DefinitionError naming the first row that cannot be used.
@@ -114,9 +118,25 @@ class _Source:
         self.number = 0
 
     def __call__(self) -> Iterator[Example]:
-        for number, row in self._rows():
+        rows = iter(self._rows())
+        first = next(rows, None)
+        if first is None:
+            return
+        rows = chain([first], rows)
+        if are_turns(first[1], self._fields, f"{self._place} {first[0]}"):
+            yield from self._sessions(rows)
+            return
+        for number, row in rows:
             self.number = number
             yield example_of(row, self._fields, f"{self._place} {number}")
+
+    def _sessions(self, rows: Iterable[Numbered]) -> Iterator[Example]:
+        """Return the conversations of a table of turns, which is held in memory. Raises DefinitionError."""
+        for found in sessions_of(Record(f"{self._place} {number}", row) for number, row in rows):
+            if isinstance(found, Unreadable):
+                do = "mend the row, or say which columns are inputs (--input COLUMN; in Python inputs=)"
+                raise DefinitionError(found.place, found=found.reason, do=do)
+            yield found
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,19 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     )
 
 
+def require_one_input(dataset: Dataset) -> None:
+    """Raise DefinitionError where an app that takes one text could be told several columns of a dataset."""
+    inputs = next(iter(dataset)).inputs
+    if len(inputs) < 2 or "input" in inputs:
+        return
+    names = ", ".join(inputs)
+    raise DefinitionError(
+        f"dataset {dataset.name!r}",
+        found=f"the app takes one text, and {len(inputs)} columns may be it: {names}",
+        do=f"name it: --input {next(iter(inputs))} (in Python inputs={next(iter(inputs))!r}, where the dataset is made)",
+    )
+
+
 def column_handler(target: Callable[..., Any]) -> Handler:
     """Return a handler of one turn whose state is the inputs of an example, by their names."""
     names, _ = _parameters(target)
