@@ -24,6 +24,7 @@ RETURNED = "returned"  # the key under which a message's metadata keeps what an 
 RESERVED = ("output", "conversation", "seed")  # columns that a dataset cannot give: they are of the trial
 MOST_SHOWN = 8
 
+_THOUGHT = ("reasoning", "thinking", "redacted_thinking")  # parts of a message
 _KEY_CHARACTERS = 16
 _VERSION_CHARACTERS = 16
 
@@ -289,9 +290,10 @@ def is_chat(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """Return the text of a chat message; of one in parts, that of all parts."""
+    """Return the text of a chat message; of one in parts, that of all parts, without what a model thought."""
     content = message["content"]
     parts = content if isinstance(content, list) else [content]
+    parts = [part for part in parts if not (isinstance(part, Mapping) and part.get("type") in _THOUGHT)]
     texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
     return "\n".join(str(text) for text in texts if text is not None)
 

@@ -212,13 +212,15 @@ def _langsmith_split(row: Row, metadata: dict[str, Any]) -> dict[str, Any]:
 
 def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
     """Read a row of messages: where the assistant has the last word, that is the reference."""
-    messages = [{"content": None, **each} if isinstance(each, Mapping) else each for each in row["messages"]]
+    messages = [
+        {"content": each.get("parts"), **each} if isinstance(each, Mapping) else each for each in row["messages"]
+    ]
     if not is_chat(messages):
         bad = next((number for number, each in enumerate(messages) if not is_chat([each])), 0)
         found = f"found {messages[bad]!r:.80}" if messages else "it is empty"
         do = "give messages with role and content"
         raise DefinitionError(f"{where}, field messages[{bad}]", found=found, do=do)
-    for number, each in enumerate(row["messages"]):
+    for number, each in enumerate(messages):
         _require_usable(each, f"{where}, field messages[{number}]")
     answered = messages[-1]["role"] == "assistant"
     asked = messages[:-1] if answered else messages

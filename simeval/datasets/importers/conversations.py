@@ -94,7 +94,7 @@ class _Folding:
     def _call(self, calls: Iterable[Json]) -> None:
         made = [dict(call) for call in calls]
         self.calls += made
-        self.open += made
+        self.open += [call for call in made if "result" not in call and "error" not in call]
 
     def _answer(self, result: Json) -> None:
         """Put a result to its call: by its id, else its name, else the first that waits; or keep it as a call."""

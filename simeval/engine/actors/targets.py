@@ -61,12 +61,10 @@ def require_one_input(dataset: Dataset) -> None:
     inputs = next(iter(dataset)).inputs
     if len(inputs) < 2 or "input" in inputs:
         return
-    names = ", ".join(inputs)
-    raise DefinitionError(
-        f"dataset {dataset.name!r}",
-        found=f"the app takes one text, and {len(inputs)} columns may be it: {names}",
-        do=f"name it: --input {next(iter(inputs))} (in Python inputs={next(iter(inputs))!r}, where the dataset is made)",
-    )
+    found = f"the app takes one text, and {len(inputs)} columns may be it: {', '.join(inputs)}"
+    first = next(iter(inputs))
+    do = f"name it: --input {first} (in Python inputs={first!r}, where the dataset is made)"
+    raise DefinitionError(f"dataset {dataset.name!r}", found=found, do=do)
 
 
 def column_handler(target: Callable[..., Any]) -> Handler:
