@@ -86,7 +86,7 @@ class _Folding:
         """Return calls without a result the one of a tool that ran, each run to one call."""
         left = list(runs)
         for call in self.open:
-            run = next((run for run in left if _is_run_of(call, run)), None)
+            run = next((run for run in left if is_run_of(call, run)), None)
             if run is not None:
                 left.remove(run)
                 call.update({name: run[name] for name in ("result", "error") if name in run})
@@ -149,7 +149,7 @@ def _details(turns: Sequence[Turn]) -> Json:
     return plain(found)  # type: ignore[no-any-return]
 
 
-def _is_run_of(call: Json, run: Json) -> bool:
+def is_run_of(call: Json, run: Json) -> bool:
     """Return whether a tool that ran is the one called; tracers write its name after a word of their own."""
     if call.get("id") and run.get("id"):
         return bool(call["id"] == run["id"])

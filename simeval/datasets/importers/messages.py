@@ -235,15 +235,11 @@ def _pieces_of(content: Any) -> _Pieces:
 
 def _sort_part(part: Any, pieces: _Pieces) -> None:
     """Put a part of a message's content where it belongs."""
-    if part is None:
-        return
     if not isinstance(part, Mapping):
-        pieces.texts.append(str(part))
+        pieces.texts += [] if part is None else [str(part)]
         return
     kind = _kind(part)
-    if kind in _UNSAID or kind.startswith("data_"):
-        return
-    if (call := _interface_call(part, kind)) is not None:
+    if call := _interface_call(part, kind):
         pieces.calls.append(call)
     elif inner := first(part, "function_call", "functionCall"):
         pieces.calls.append(call_of(inner))
@@ -257,7 +253,7 @@ def _sort_part(part: Any, pieces: _Pieces) -> None:
         pieces.reasoning.append(_text(first(part, "thinking", "reasoning", "text", "content", "summary")))
     elif kind in _TEXTS or (not kind and isinstance(part.get("text"), str)):
         pieces.texts.append(_text(first(part, "text", "content", "refusal")))
-    else:
+    elif kind not in _UNSAID and not kind.startswith("data_"):
         pieces.texts.append(f"[{_name_of(part, kind)}]")
 
 

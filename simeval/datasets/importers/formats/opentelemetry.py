@@ -1,10 +1,11 @@
 """OpenTelemetry: OTLP/JSON spans of generative AI, in the dialects in use, one export a line or a file of one.
 
-Messages are read from the attributes gen_ai.input.messages and gen_ai.output.messages, from the older
-gen_ai.prompt.N and gen_ai.completion.N, from OpenInference's llm.input_messages.N, from the AI SDK's ai.prompt and
-ai.response, and from log records and span events (gen_ai.user.message, gen_ai.choice). A file may hold spans and logs side by side, as `{"otlp_traces", "otlp_logs"}` or
-as exports of either kind. Spans make conversations, and sessions (session.id, gen_ai.conversation.id) one, as
-`simeval.datasets.importers.traces` says. A call that was recorded without its content is reported.
+Messages are read from the attributes gen_ai.input.messages and gen_ai.output.messages, from the older gen_ai.prompt.N
+and gen_ai.completion.N, from OpenInference's llm.input_messages.N, from the AI SDK's ai.prompt and ai.response, and
+from log records and span events (gen_ai.user.message, gen_ai.choice). A file may hold spans and logs side by side, as
+`{"otlp_traces", "otlp_logs"}` or as exports of either kind. Spans make conversations, and sessions (session.id,
+gen_ai.conversation.id) one, as `simeval.datasets.importers.traces` says. A call that was recorded without its content
+is reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -137,13 +138,18 @@ def _add(span: Json, said: _Said, trace: Trace) -> bool:
     if not span.get("parentSpanId"):
         known = {name: value for name, value in attributes.items() if not name.startswith(("gen_ai.", "llm.", "ai."))}
         trace.metadata |= {**known, **filled(name=span.get("name"))}
+    if agent := agent_of(span, attributes):
+        trace.agents[str(span.get("spanId"))] = agent
     if run := tool_run_of(attributes):
         trace.runs.append(run)
+        trace.within[str(span.get("spanId"))] = run
         return False
     if not _is_call(attributes, said):
         return False
     question = _messages(attributes, _ASKED) or _ai_sdk_prompt(attributes) or said.asked
     answer = _messages(attributes, _ANSWERED) or _ai_sdk_answer(attributes) or said.answered
+    if not (question or answer) and attributes.get("gen_ai.operation.name") == "invoke_agent" and not _failure(span):
+        return True  # the calls that were made within it say what was said
     call = _call(span, attributes, question, answer)
     if not any(turn.text or any("result" in each for each in turn.results) for turn in (*call.asked, *call.answered)):
         raise ValueError(_failure(span) or NO_CONTENT)
@@ -188,6 +194,22 @@ def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
             results = tuple(each for each in turn.results if each.get("result") is not None)
             if turn.role != "tool" or results:
                 yield turn
+
+
+def calls_in(span: Json) -> list[Json]:
+    """Return the tools that a model called in the answer that a span was recorded with."""
+    attributes = span["attributes"]
+    answer = _messages(attributes, _ANSWERED) or _ai_sdk_answer(attributes)
+    said = (each if is_message(each) else {"role": "assistant", **each} for each in answer if isinstance(each, Mapping))
+    return [call for turn in _turns(said) for call in turn.calls]
+
+
+def agent_of(span: Json, attributes: Json) -> str:
+    """Return the name of the agent that a span is a run of, or a call by; empty where none is named."""
+    named = first(attributes, "gen_ai.agent.name", "agent.name", "agent_name")
+    if named is None and attributes.get("openinference.span.kind") == "AGENT":
+        named = span.get("name")
+    return str(named or "")
 
 
 def tool_run_of(attributes: Json) -> Json:
