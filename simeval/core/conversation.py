@@ -41,6 +41,7 @@ GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simul
 ATTACK = "attack"  # in an attacker's message: how it goes on from the answer before, which may be taken back
 AttackMove = Literal["goes_on", "instead"]
 WORLD = "trial_world"  # in a last message's: what was found of the trial's world when its conversation was over
+RECORDED_ANSWER = "recorded_answer"  # in a message's that is replayed: columns with what was answered to it before
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
 

@@ -193,6 +193,11 @@ class Scorer:
             raise self._no_column(missing, columns)
         return found
 
+    @property
+    def required_columns(self) -> list[str]:
+        """The columns without which nothing can be measured."""
+        return [self.column_map.get(name, name) for name in _required(self.function)]
+
     def _no_column(self, missing: Sequence[str], columns: Mapping[str, Any]) -> DefinitionError:
         """Return the error of parameters for which an answer or an example has nothing."""
         where, paths = f"scorer {self.name}", [self.column_map.get(name, name) for name in missing]

@@ -4,21 +4,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 
-from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
+from simeval.core.conversation import RECORDED_ANSWER, Beginning, Conversation, Ending, Message, Speaker
 from simeval.core.counted import counted_of
 from simeval.core.redaction import cleaned
-from simeval.core.serialization import nested
+from simeval.core.serialization import Json, nested
 from simeval.core.trial import Failure, Trial, TrialConversation
-from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
+from simeval.datasets.dataset import REFERENCE, RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
+from simeval.scorers.responses import REPLAYED
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
@@ -114,6 +115,13 @@ class Examples:
             columns["output"] = answers[-1].metadata[RETURNED]
         return replace(held, columns=columns)
 
+    def _recorded(self, example: Example, asked: Sequence[str]) -> Sequence[Json]:
+        """Return what was answered to the last messages that are `asked`; nothing where the right answers are known."""
+        if example.conversation is None or REFERENCE in example.columns():
+            return ()
+        found = recorded_answers(example.conversation)
+        return cast("Sequence[Json]", found[-len(asked) :]) if len(found) >= len(asked) else ()
+
     async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> TrialConversation:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
@@ -123,19 +131,42 @@ class Examples:
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
             return TrialConversation(trial, Conversation(messages=beginning.messages, ended="settled"), failure)
-        return await dialogue.hold(trial, Replay(messages), title=self.title, memory=Memory(state), beginning=beginning)
+        replay = Replay(messages, self._recorded(example, messages))
+        return await dialogue.hold(trial, replay, title=self.title, memory=Memory(state), beginning=beginning)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The user's side of an example: says one message after the other, whatever is answered."""
+    """The user's side of an example: says one message after the other, whatever is answered.
+
+    What was answered to a message when it was recorded stands in its metadata, where scorers find it as the reference.
+    """
 
     texts: Sequence[str]
+    recorded: Sequence[Json] = ()
 
     async def run(self, exchange: Exchange) -> Ending:
-        for text in self.texts:
-            await exchange(Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0))
+        for place, text in enumerate(self.texts):
+            metadata = {RECORDED_ANSWER: self.recorded[place]} if self.recorded else {}
+            said = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0, metadata=metadata)
+            await exchange(said)
         return "recorded"
+
+
+def recorded_answers(conversation: Conversation) -> list[Json]:
+    """Return for each message of the user what was answered to it: the texts as one, and the tools that were called.
+
+    Either is null where nothing was.
+    """
+    found: list[Json] = []
+    for message in conversation.messages:
+        if message.role == "user":
+            found.append(dict.fromkeys(REPLAYED))
+        elif found:
+            text, calls = (found[-1][name] for name in REPLAYED)
+            said = "\n".join(filter(None, [text, message.content])) or None
+            found[-1] = dict(zip(REPLAYED, (said, [*(calls or []), *message.tool_calls]), strict=True))
+    return found
 
 
 def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:
