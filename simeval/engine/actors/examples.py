@@ -111,8 +111,10 @@ class Examples:
         asked = [message.content for message in held.conversation.messages if message.role == "user"]
         columns.setdefault("input", asked[-1] if asked else self.clean(example.text))
         answers = held.conversation.responses
+        said = answers[-1].content if answers else ""
         if answers and RETURNED in answers[-1].metadata:
-            columns["output"] = answers[-1].metadata[RETURNED]
+            columns["output"] = said = answers[-1].metadata[RETURNED]
+        columns.setdefault("outputs", said if isinstance(said, Mapping) else {"output": said})
         return replace(held, columns=columns)
 
     def _recorded(self, example: Example, asked: Sequence[str]) -> Sequence[Json]:

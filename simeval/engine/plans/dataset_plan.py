@@ -16,7 +16,10 @@ from simeval.scorers.each_turn import EachTurn
 from simeval.scorers.responses import REPLAYED
 from simeval.suites.scenario import Expectation
 
-TRIAL_COLUMNS = ("output", "input", "inputs", "reference_outputs", "conversation", "response", "responses", "seed")
+TRIAL_COLUMNS = (
+    *("output", "outputs", "input", "inputs", "reference_outputs", "conversation"),
+    *("response", "responses", "seed"),
+)
 SITUATION = {  # for a judge, who is told of a scenario where there is one
     "given": "Someone who uses the assistant.",
     "when": "What they say in the conversation.",
