@@ -17,6 +17,7 @@ from simeval.analysis.saved_run import (
 )
 from simeval.core import seeds
 from simeval.core.feedback import PERSON, Feedback
+from simeval.core.media import shown
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, quoted_cell, unquoted_cell
 from simeval.core.transcript import show_call
 from simeval.core.validation import WORDS
@@ -244,6 +245,6 @@ def transcript_of(trial: SavedTrial, *, with_tools: bool = True) -> str:
     """Return a trial's conversation as it stands in a file of labels; those of older versions had no tool calls."""
     said = []
     for turn in trial.turns:
-        said.append(f"{turn.role}: {turn.content}")
+        said.append(f"{turn.role}: {shown(turn.content)}")
         said += [f"→ {show_call(call)}" for call in turn.tool_calls if with_tools]
     return "\n".join([*said, "(here the app failed)"] if trial.ended == "app_error" else said)

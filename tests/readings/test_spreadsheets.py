@@ -38,7 +38,7 @@ async def test_the_rows_of_a_result_hold_no_formula_whoever_wrote_it(tmp_path: P
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
         first, second = csv.DictReader(file)
 
-    assert (first["output"], first["inputs.=cmd"], first["reference"]) == ("'=HYPERLINK(\"http://x\")", "'=1+1", "'@x")
+    assert (first["output"], first["inputs.=cmd"], first["reference"]) == ('\'=HYPERLINK("http://x")', "'=1+1", "'@x")
     assert (second["inputs.=cmd"], second["reference"], second["length"]) == ("-3", "y", "22.0")
     assert quoted == 4
 

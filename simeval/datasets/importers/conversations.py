@@ -70,7 +70,9 @@ class _Folding:
                 self._answer(result)
         elif turn.role == "user":
             self.close()
-            self.messages.append(Message(role="user", content=turn.text, started=turn.started))
+            self.messages.append(
+                Message(role="user", content=turn.text, started=turn.started, metadata=dict(turn.details))
+            )
         else:
             self._call(turn.calls)
             self.silent.append(turn)

@@ -12,6 +12,7 @@ from datetime import datetime
 from math import nan
 from typing import Any, Literal
 
+from simeval.core.media import PARTS, has_parts
 from simeval.core.serialization import Json, plain
 from simeval.datasets.importers.coercion import filled, first, identity, loaded, mapping, usage
 
@@ -86,7 +87,7 @@ def turns_of(found: Any) -> list[Turn]:
     results = [Turn(role="tool", results=tuple(pieces.results))] if pieces.results else []
     if results and not text and not pieces.calls:
         return results
-    details = _details(message, pieces) if role == "assistant" else {}
+    details = _details(message, pieces) if role == "assistant" else _media(message)
     return [*results, Turn(role=role, text=text, calls=tuple(pieces.calls), details=details)]
 
 
@@ -176,6 +177,12 @@ def _is_definition(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     is_tool = isinstance(content, Mapping) and content.get("type") == "function" and "parameters" in str(content)
     return is_tool or str(message.get("role")).lower() == "tool input"
+
+
+def _media(message: Mapping[str, Any]) -> Json:
+    """Return what a user's message shows beside its text, for an app that it is put to again."""
+    content = _content_of(message)
+    return {PARTS: plain(content)} if has_parts(content) else {}
 
 
 def _content_of(message: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from simeval.core.conversation import RECORDED_ANSWER, Beginning, Conversation, Ending, Message, Speaker
 from simeval.core.counted import counted_of
+from simeval.core.media import PARTS, has_parts
 from simeval.core.redaction import cleaned
 from simeval.core.serialization import Json, nested
 from simeval.core.trial import Failure, Trial, TrialConversation
@@ -117,7 +118,7 @@ class Examples:
         columns.setdefault("outputs", said if isinstance(said, Mapping) else {"output": said})
         return replace(held, columns=columns)
 
-    def _recorded(self, example: Example, asked: Sequence[str]) -> Sequence[Json]:
+    def _recorded(self, example: Example, asked: Sequence[Message]) -> Sequence[Json]:
         """Return what was answered to the last messages that are `asked`; nothing where the right answers are known."""
         if example.conversation is None or REFERENCE in example.columns():
             return ()
@@ -144,14 +145,16 @@ class Replay:
     What was answered to a message when it was recorded stands in its metadata, where scorers find it as the reference.
     """
 
-    texts: Sequence[str]
+    said: Sequence[Message]
     recorded: Sequence[Json] = ()
 
     async def run(self, exchange: Exchange) -> Ending:
-        for place, text in enumerate(self.texts):
-            metadata = {RECORDED_ANSWER: self.recorded[place]} if self.recorded else {}
-            said = Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0, metadata=metadata)
-            await exchange(said)
+        for place, message in enumerate(self.said):
+            metadata = {name: value for name, value in message.metadata.items() if name == PARTS}
+            if self.recorded:
+                metadata[RECORDED_ANSWER] = self.recorded[place]
+            now = datetime.now(UTC)
+            await exchange(Message(role="user", content=message.content, started=now, seconds=0.0, metadata=metadata))
         return "recorded"
 
 
@@ -171,27 +174,29 @@ def recorded_answers(conversation: Conversation) -> list[Json]:
     return found
 
 
-def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:
+def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[Message]]:
     """Return what stands before an app's first answer, and what the user says.
 
     Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
     the answer, where the app takes the history; else the user says theirs one after the other.
     """
     if example.conversation is not None and not example.inputs:
-        return Beginning(system=str(example.metadata.get("system") or "")), example.asked
+        asked = [message for message in example.conversation.messages if message.role == "user"]
+        return Beginning(system=str(example.metadata.get("system") or "")), asked
     chat = example.inputs.get("input")
     if not isinstance(chat, list):
-        return Beginning(), [example.text]
+        return Beginning(), [Message(role="user", content=example.text)]
     system = "\n\n".join(text_of(each) for each in chat if each["role"] in ("system", "developer"))
     said = [_message(each) for each in chat if each["role"] in ("user", "assistant")]
     if takes_history and said and said[-1].role == "user":
-        return Beginning(tuple(said[:-1]), system), [said[-1].content]
-    return Beginning(system=system), [message.content for message in said if message.role == "user"]
+        return Beginning(tuple(said[:-1]), system), said[-1:]
+    return Beginning(system=system), [message for message in said if message.role == "user"]
 
 
 def _message(found: Mapping[str, Any]) -> Message:
     role: Speaker = "assistant" if found["role"] == "assistant" else "user"
-    return Message(role=role, content=text_of(found))
+    metadata = {PARTS: found["content"]} if has_parts(found["content"]) else {}
+    return Message(role=role, content=text_of(found), metadata=metadata)
 
 
 def _differ(first: Message, second: Message) -> bool:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any, Self
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.media import content_text
 from simeval.core.validation import require
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.remote_app import Session
@@ -38,6 +39,11 @@ class DescribedApp(AddressedApp):
         if self.title or self._described == type(self)(url=self.url)._described:
             return self.title or self.url
         return f"{self.url} ({sha256(json.dumps(self._described).encode()).hexdigest()[:6]})"
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether it is given all parts of a message, such as images: where its request has the whole conversation."""
+        return "messages" in places_in(self.request)
 
     @property
     def _described(self) -> list[Any]:
@@ -81,7 +87,7 @@ class DescribedApp(AddressedApp):
     def _values(self, messages: Sequence[ChatMessage], kept: Session) -> Mapping[str, Any]:
         """Return what stands at the places of the templates."""
         return {
-            "message": messages[-1]["content"],
+            "message": content_text(messages[-1]["content"]),
             "messages": list(messages),
             "session": kept.theirs if self.session else kept.given,
         }
