@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import lazy_loader
+import lazy_loader  # type: ignore[import-untyped]
 
 PAGE = "docs/reference/originals.md"
 NAMES: Mapping[str, str] = {

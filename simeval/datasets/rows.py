@@ -18,8 +18,8 @@ from uuid import UUID
 from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
 from simeval.core.validation import closest, require
-from simeval.datasets.columns import TurnColumns, is_reference, references_in
 from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
+from simeval.datasets.importers.columns import TurnColumns, is_reference, references_in
 from simeval.datasets.importers.messages import ROLES
 from simeval.errors import DefinitionError
 

@@ -1,16 +1,16 @@
 """Sessions: a turn a line with its `session_id`, as Alignmenter has them, grouped to conversations.
 
 A line is {"session_id", "turn_index", "role", "text"}, or an exchange {"session_id", "turn", "user", "assistant"}; the
-columns may have the other names that `simeval.datasets.columns` knows, such as conversation_id, speaker and message.
+columns may have the other names that `simeval.datasets.importers.columns` knows, such as conversation_id and speaker.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simeval.datasets.columns import TurnColumns, plain_name, speaker_of
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import moment
+from simeval.datasets.importers.columns import TurnColumns, plain_name, speaker_of
 from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import Turn
 from simeval.datasets.importers.records import REFUSALS, Opening, Record, Unreadable, reason_of, records
