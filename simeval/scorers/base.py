@@ -354,7 +354,6 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
     raise DefinitionError(where, found=f"found {candidate!r}", do=do)
 
 
-@lru_cache(maxsize=1024)
 def _fields_of(made: type[Scorer]) -> tuple[str, ...]:
     """Return the fields that subclasses of Scorer annotate: what one without a constructor of its own is made with."""
     classes = made.__mro__[: made.__mro__.index(Scorer)]

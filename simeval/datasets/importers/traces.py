@@ -386,8 +386,8 @@ def _kept(old: Iterable[Turn], new: Iterable[Turn]) -> list[Turn]:
     for turn in new:
         same = known.get(_mark(turn))
         before = same.pop(0) if same and not turn.started else turn
-        known_of = {"started": before.started, "seconds": before.seconds, "details": before.details}
-        kept.append(replace(turn, calls=before.calls or turn.calls, **known_of))
+        calls, details = before.calls or turn.calls, before.details
+        kept.append(replace(turn, calls=calls, started=before.started, seconds=before.seconds, details=details))
     return kept
 
 
