@@ -182,7 +182,7 @@ def test_turns_have_the_names_that_logs_give_them_in_tables_and_in_json_lines(
 
     expected = [[("user", "Open?"), ("assistant", "Yes.")]]
     assert said(csv_file(rows[::-1], tmp_path)) == said(json_lines(rows, tmp_path)) == expected
-    assert said(import_log(tmp_path / "qa.jsonl").dataset) == expected
+    assert [said(import_log(tmp_path / name).dataset) for name in ("qa.jsonl", "qa.csv")] == [expected] * 2
 
 
 @pytest.mark.parametrize(

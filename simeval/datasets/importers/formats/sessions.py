@@ -4,10 +4,12 @@ A line is {"session_id", "turn_index", "role", "text"}, or an exchange {"session
 columns may have the other names that `simeval.datasets.importers.columns` knows, such as conversation_id and speaker.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from simeval.core.row_files import csv_rows
 from simeval.datasets.dataset import Example
 from simeval.datasets.importers.coercion import moment
 from simeval.datasets.importers.columns import TurnColumns, plain_name, speaker_of
@@ -17,24 +19,38 @@ from simeval.datasets.importers.records import REFUSALS, Opening, Record, Unread
 from simeval.errors import DefinitionError
 
 NAME = "sessions"
+_TABLES = (".csv", ".tsv")
+_SEPARATORS = re.compile("[,;\t]")
 _SIDES = ("user", "assistant")
 _PLACES = ("turn", "turnindex", "turnnumber", "turnid", "index", "position", "step", "sequence")
 _TIMES = ("timestamp", "time", "createdat", "datetime", "sentat")
 
 
 def looks_like(opening: Opening) -> bool:
-    """Return whether the first record is a turn of a session."""
+    """Return whether the first record, or the header of a table, is that of a turn of a session."""
     if opening.has("session_id", "user"):
         return True
+    row = opening.first
+    if opening.name.endswith(_TABLES):
+        header = opening.head.decode("utf-8-sig", "replace").partition("\n")[0]
+        row = dict.fromkeys(each.strip('\r "') for each in _SEPARATORS.split(header))
     try:
-        return isinstance(opening.first, dict) and _columns_of(opening.first) is not None
+        return isinstance(row, dict) and _columns_of(row) is not None
     except DefinitionError:
         return False
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
     """Return the conversations, in the order in which they begin. All lines are held until the last is read."""
-    return sessions_of(records(path))
+    is_table = path.name.lower().removesuffix(".gz").endswith(_TABLES)
+    return sessions_of(_rows(path) if is_table else records(path))
+
+
+def _rows(path: Path) -> Iterator[Record]:
+    rows = csv_rows(path)
+    header = [name.strip() for name in next(rows, (1, []))[1]]
+    for number, cells in rows:
+        yield Record(f"line {number}", dict(zip(header, cells, strict=False)))
 
 
 def sessions_of(found: Iterable[Record | Unreadable]) -> Iterator[Example | Unreadable]:
