@@ -121,7 +121,7 @@ async def test_an_image_in_a_log_is_put_to_the_app_again(tmp_path: Path) -> None
         (f"Here: {URI} Nice?", f"Here: {NAMED} Nice?"),
         (f"![cat]({URI})", f"![cat]({NAMED})"),
         (DATA, NAMED),
-        (f"![chart](data:image/svg+xml;utf8,{'%3Csvg%3E' * 20})", "![chart]([image/svg+xml, 180 bytes])"),
+        (f"![chart](data:image/svg+xml;utf8,{'%3Csvg%3E' * 200})", "![chart]([image/svg+xml, 2 kB])"),
         ("a" * 5_000, "a" * 5_000),
         ("word " * 500, "word " * 500),
         ("https://x.org/" + "path/" * 200, "https://x.org/" + "path/" * 200),
