@@ -45,6 +45,11 @@ def json_lines(rows: Sequence[Mapping[str, object]], folder: Path) -> Dataset:
     return read_dataset(path)
 
 
+def json_list(rows: Sequence[Mapping[str, object]], folder: Path) -> Dataset:
+    (folder / "qa.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    return read_dataset(folder / "qa.json")
+
+
 def frame(rows: Sequence[Mapping[str, object]], folder: Path) -> Dataset:
     return dataset_of(pytest.importorskip("pandas").DataFrame(rows))
 
@@ -53,7 +58,7 @@ def mappings(rows: Sequence[Mapping[str, object]], folder: Path) -> Dataset:
     return dataset_of(rows)
 
 
-ROADS = pytest.mark.parametrize("read", [csv_file, json_lines, frame, mappings])
+ROADS = pytest.mark.parametrize("read", [csv_file, json_lines, json_list, frame, mappings])
 Read = Callable[[Sequence[Mapping[str, object]], Path], Dataset]
 
 
