@@ -155,7 +155,7 @@ def test_an_expected_behaviour_may_be_sentences_and_a_level_between_two_ratings(
     evaluator = SuccessRateEvaluator(min_proportion=0.9)
     made = Expectation(expected_behavior=["It asks.", "It refunds."], rubric=rubric, evaluator=evaluator)
     (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
-    (scenario,) = load_suite(tmp_path / "suite.yaml")
+    (scenario,) = load_suite(str(tmp_path / "suite.yaml"))
 
     assert (made.expected_behavior, made.judged) == ("It asks. It refunds.",) * 2
     assert made.levels == {"1": "Neither.", "7.5": "It asks.", "10": "Both."}

@@ -33,7 +33,7 @@ SAID = [
 
 
 def csv_file(rows: Sequence[Mapping[str, object]], folder: Path) -> Dataset:
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    lines: list[list[object]] = [list(rows[0]), *(list(row.values()) for row in rows)]
     path = folder / "qa.csv"
     path.write_text("".join(f"{','.join(map(str, cells))}\n" for cells in lines), encoding="utf-8")
     return read_dataset(path)
