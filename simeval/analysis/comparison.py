@@ -43,7 +43,7 @@ ASYMPTOTIC = "there are too many trials for the exact test of the margin, so its
 def compare(
     baseline: Source,
     candidate: Source,
-    *,
+    *more: Source,
     margin: float = MARGIN,
     alpha: float = ALPHA,
     gate: Gate = "not_worse",
@@ -62,6 +62,9 @@ def compare(
     name. Several candidates are compared by `simeval.analysis.compare_many`. Raises DefinitionError for what cannot be
     compared, such as a run with itself.
     """
+    if more:
+        do = "write simeval.analysis.compare_many(baseline, [candidate, ...])"
+        raise DefinitionError("compare", found=f"found {len(more) + 2} runs, and it compares two", do=do)
     require_share(margin, "margin", such_as=0.05)
     require_level(alpha, "alpha")
     require_one_of(gate, get_args(Gate), "gate")

@@ -17,7 +17,8 @@ from simeval.analysis.saved_run import (
 )
 from simeval.core import seeds
 from simeval.core.feedback import PERSON, Feedback
-from simeval.core.row_files import JSON_LINES, csv_rows, json_objects
+from simeval.core.media import shown
+from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, quoted_cell, unquoted_cell
 from simeval.core.transcript import show_call
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError
@@ -164,9 +165,12 @@ def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]]
 
 
 def write_sample(rows: Sequence[Sequence[str]], path: Path) -> None:
-    """Write the rows of a label file. Raises DefinitionError rather than overwrite what people filled in."""
+    """Write the rows of a label file. Raises DefinitionError rather than overwrite what people filled in.
+
+    Texts that a spreadsheet would take for formulas have an apostrophe before them, which `read_labels` takes away.
+    """
     text = StringIO(newline="")
-    csv.writer(text).writerows([COLUMNS, *rows])
+    csv.writer(text).writerows([COLUMNS, *(map(quoted_cell, row) for row in rows)])
     try:
         with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text.getvalue())
@@ -188,7 +192,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
         raise DefinitionError(f"{path}, line {line}", found=found, do=do)
     for line, cells in rows:
         if any(cells):
-            padded = [*(cell.strip() for cell in cells), *[""] * (len(header) - len(cells))]
+            padded = [*(unquoted_cell(cell.strip()) for cell in cells), *[""] * (len(header) - len(cells))]
             yield f"{path}, line {line}", dict(zip(header, padded, strict=False))
 
 
@@ -241,6 +245,6 @@ def transcript_of(trial: SavedTrial, *, with_tools: bool = True) -> str:
     """Return a trial's conversation as it stands in a file of labels; those of older versions had no tool calls."""
     said = []
     for turn in trial.turns:
-        said.append(f"{turn.role}: {turn.content}")
+        said.append(f"{turn.role}: {shown(turn.content)}")
         said += [f"→ {show_call(call)}" for call in turn.tool_calls if with_tools]
     return "\n".join([*said, "(here the app failed)"] if trial.ended == "app_error" else said)

@@ -214,6 +214,7 @@ def select(context: click.Context, /, **options: Any) -> None:
 @click.option("--then", type=click.Path(path_type=Path), metavar="YAML", help="What is expected, as a scenario's then.")
 @click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
 @click.option("--recorded", metavar="COLUMN", help="For a table: the column with the recorded answers.")
+@click.option("--input", "inputs", multiple=True, metavar="COLUMN", help="For a table: the column to put to the app.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="For a table: a column with a reference.")
 @click.option("--app", help="Ask this app (MODULE:HANDLER, or a model) again, in place of the recorded answers.")
 @click.option("--against", metavar="RUN", help="Another run, log or table: which answer is better? (scorer preference)")

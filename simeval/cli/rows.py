@@ -1,13 +1,15 @@
 """What `simeval show RUN --rows` does: what was measured of single answers, chosen by conditions or the worst first."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from simeval.cli.output import require_writable, show
+from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
+from simeval.core.row_files import FORMULA_NOTE
 from simeval.core.serialization import Json
 from simeval.core.tables import LINE, indent, printable
 from simeval.core.terminal import room_of
@@ -45,8 +47,9 @@ def show_rows(database: Database, run_id: str, wanted: WantedRows) -> None:
     limit = len(rows) if wanted.out else wanted.limit
     found = chosen_rows(rows, where=conditions, worst=worst, limit=limit)
     if wanted.out is not None:
-        _write(Rows(lambda: iter(found), len(found)), wanted.out)
-        show(f"{len(found)} of {len(rows)} rows are in {wanted.out}", None)
+        quoted = _write(Rows(lambda: iter(found), len(found)), wanted.out)
+        note = f"; {FORMULA_NOTE.format(counted_of(quoted, 'text'))}" if quoted else ""
+        show(f"{len(found)} of {len(rows)} rows are in {wanted.out}{note}", None)
         return
     room = min(room_of(sys.stdout) or LINE, LINE)
     show("\n\n".join([*(_shown(row, room) for row in found), _counted(len(found), len(rows), wanted)]), None)
@@ -57,12 +60,13 @@ def _counted(shown: int, size: int, wanted: WantedRows) -> str:
     return f"{said} (--limit {wanted.limit})" if shown == wanted.limit < size else said
 
 
-def _write(rows: Rows, path: str) -> None:
+def _write(rows: Rows, path: str) -> int | None:
+    """Write rows to a file, and return how many texts of CSV are quoted. Raises DefinitionError."""
     require_writable(path)
-    writers = {".csv": rows.to_csv, ".jsonl": rows.to_jsonl}
+    writers: Mapping[str, Callable[[str], int | None]] = {".csv": rows.to_csv, ".jsonl": rows.to_jsonl}
     if Path(path).suffix not in writers:
         raise DefinitionError("--out", found=f"found {path!r}", do="name a file that ends in .csv or .jsonl")
-    writers[Path(path).suffix](path)
+    return writers[Path(path).suffix](path)
 
 
 def _direction(head: Json, metric: str) -> Direction:

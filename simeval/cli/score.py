@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import anyio
 import click
@@ -46,6 +46,15 @@ from simeval.suites.objects import load_object
 from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 
+
+class _Columns(TypedDict):
+    """Which columns of a table are named, as `read_dataset` takes them."""
+
+    inputs: Sequence[str] | None
+    outputs: Sequence[str] | None
+    recorded: str | None
+
+
 OF_SUITES = ("executor", "shard", "resume")  # settings of a project that say nothing of datasets
 
 
@@ -57,6 +66,7 @@ def score_file(
     then: Path | None,
     format: str,
     recorded: str | None,
+    inputs: Sequence[str],
     outputs: Sequence[str],
     feedback: Sequence[str],
     app: str | None,
@@ -95,12 +105,11 @@ def score_file(
             require_writable(path, read=files)
         with project.cast.placed("judge_model"):
             engine = Engine(judges or None, settings=settings)
-        dataset = _dataset(
-            file, engine.settings.store, format, recorded, outputs, feedback, is_asked_anew=app is not None
-        )
+        columns: _Columns = {"inputs": list(inputs) or None, "outputs": list(outputs) or None, "recorded": recorded}
+        dataset = _dataset(file, engine.settings.store, format, columns, feedback, is_asked_anew=app is not None)
         if against is not None:
             _require_pairs([each for each in (file, Path(against)) if _is_run(each)], engine.settings.store)
-            baseline = _dataset(Path(against), engine.settings.store, format, recorded, outputs, ())
+            baseline = _dataset(Path(against), engine.settings.store, format, columns, ())
             dataset = _against(dataset, baseline, is_answered_anew=app is not None)
         try:
             with project.cast.placed("judge_model"):
@@ -154,8 +163,7 @@ def _dataset(
     file: Path,
     store: Any,
     format: str,
-    recorded: str | None,
-    outputs: Sequence[str],
+    columns: _Columns,
     feedback: Sequence[str],
     *,
     is_asked_anew: bool = False,
@@ -175,12 +183,12 @@ def _dataset(
         return answers_of(database, Runs(database).find(str(file)), feedback=feedback)
     if feedback:
         raise DefinitionError("--feedback", found=f"{str(file)!r} is a file", do="give a run of the store")
-    if recorded and format != "auto":
+    if columns["recorded"] and format != "auto":
         do = "leave one out: --recorded reads a table, --format says what a log is"
         raise DefinitionError("--format", found=f"found {format!r} beside --recorded", do=do)
     is_table = file.suffix in TABLES and format == "auto"
-    if recorded or outputs or is_table:
-        return read_dataset(file, recorded=recorded, outputs=list(outputs) or None)
+    if any(columns.values()) or is_table:
+        return read_dataset(file, **columns)
     try:
         found = import_log(file, format=format)
     except DefinitionError as error:

@@ -42,6 +42,7 @@ ATTACK = "attack"  # in an attacker's message: how it goes on from the answer be
 AttackMove = Literal["goes_on", "instead"]
 SESSION = "session"  # in the metadata of an answer: what the conversation is called, by us or by the app
 WORLD = "trial_world"  # in a last message's: what was found of the trial's world when its conversation was over
+RECORDED_ANSWER = "recorded_answer"  # in a message's that is replayed: columns with what was answered to it before
 USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
 
-from simeval.core.row_files import JSON_LINES, csv_rows, json_objects
+from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, unquoted_cell
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError
 
@@ -69,7 +69,8 @@ def _rows(path: Path, where: str, do: str) -> list[dict[str, str]]:
         if path.suffix.lower() in JSON_LINES:
             objects = [row for _, row in json_objects(path, do=do)]
             return [{name: "" if value is None else str(value) for name, value in row.items()} for row in objects]
-        rows = [[cell.strip() for cell in cells] for _, cells in csv_rows(path, strict=False) if any(cells)]
+        read = (cells for _, cells in csv_rows(path, strict=False) if any(cells))
+        rows = [[unquoted_cell(cell.strip()) for cell in cells] for cells in read]
         return [dict(zip(rows[0], cells, strict=False)) for cells in rows[1:]]
     except (OSError, ValueError) as error:
         if isinstance(error, DefinitionError):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ LONGEST_LINE = 100_000_000  # bytes: a longer line is not read into memory
 DAMAGED = (OSError, EOFError, zlib.error)  # what reading a damaged gzip file raises
 WHAT_TO_WRITE = "write a JSON object on each line"
 
+FORMULA_NOTE = "an apostrophe stands before {} that a spreadsheet would take for a formula"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LARGEST_CELL = 1 << 27  # characters; the csv module's own limit is 131,072
@@ -113,6 +117,20 @@ def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -
             number = reader.line_num + 1
     except csv.Error as error:
         raise DefinitionError(f"{path}, line {number}", found=str(error), do="write it as CSV") from error
+
+
+def quoted_cell(value: object) -> object:
+    """Return a cell of CSV as no spreadsheet takes it for a formula: a text that begins like one has an apostrophe.
+
+    Numbers stay what they are, also those that are texts. `unquoted_cell` takes it away again.
+    """
+    is_formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if is_formula else value
+
+
+def unquoted_cell(text: str) -> str:
+    """Return what stood in a cell before `quoted_cell`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def text_lines(path: Path) -> Iterator[str]:

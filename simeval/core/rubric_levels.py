@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from math import nan
 
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -14,7 +15,7 @@ PLACES: Mapping[int, Sequence[int]] = {  # of the levels of a list, by how many 
     10: tuple(range(LOWEST, HIGHEST + 1)),
 }
 
-GivenLevels = Sequence[str] | Mapping[int, str]
+GivenLevels = Sequence[str] | Mapping[int, str] | Mapping[float, str]
 
 
 def placed_levels(given: object, where: str) -> Mapping[str, str]:
@@ -29,27 +30,29 @@ def placed_levels(given: object, where: str) -> Mapping[str, str]:
     elif isinstance(given, Sequence) and not isinstance(given, str):
         do = "give 2, 3, 5 or 10 levels, or a mapping of ratings to texts"
         require(len(given) in PLACES, where, found=given, do=do)
-        placed = dict(zip(PLACES[len(given)], given, strict=True))
+        placed = {float(rating): text for rating, text in zip(PLACES[len(given)], given, strict=True)}
     else:
         raise DefinitionError(where, found=f"found {given!r}", do="give a list of levels, from the worst to the best")
     for text in placed.values():
         require(isinstance(text, str) and bool(text.strip()), where, found=text, do="give each level a text")
-    levels = {str(rating): text.strip() for rating, text in sorted(placed.items())}
+    levels = {f"{rating:g}": text.strip() for rating, text in sorted(placed.items())}
     if same := equal_levels(levels):
         do = "let each level say what sets it apart from the others"
         raise DefinitionError(where, found=f"levels {same[0]} and {same[1]} say the same", do=do)
     return levels
 
 
-def _at_ratings(given: Mapping[object, object], where: str) -> dict[int, str]:
+def _at_ratings(given: Mapping[object, object], where: str) -> dict[float, str]:
     """Return levels by their ratings as numbers. Raises DefinitionError for what is no rating."""
-    placed: dict[int, str] = {}
+    placed: dict[float, str] = {}
+    do = f"let the keys be ratings, numbers from {LOWEST} to {HIGHEST}"
     for key, text in given.items():
-        rating = int(key) if isinstance(key, str) and key.strip().isdecimal() else key
-        usable = isinstance(rating, int) and not isinstance(rating, bool) and LOWEST <= rating <= HIGHEST
-        do = f"let the keys be ratings, whole numbers from {LOWEST} to {HIGHEST}"
-        require(usable and rating not in placed, where, found=key, do=do)
-        placed[rating] = text  # type: ignore[index, assignment]  # both are checked
+        try:
+            rating = float(key) if isinstance(key, (str, int, float)) and not isinstance(key, bool) else nan
+        except ValueError:
+            rating = nan
+        require(LOWEST <= rating <= HIGHEST and rating not in placed, where, found=key, do=do)
+        placed[rating] = text  # type: ignore[assignment]  # it is checked
     below, above = (any(map(is_there, placed)) for is_there in (lambda r: r < MEETS_FROM, lambda r: r >= MEETS_FROM))
     do = f"describe a rating below {MEETS_FROM} (not met) and one from {MEETS_FROM} on (met), or give a list"
     require(below and above, where, found=sorted(placed), do=do)

@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from simeval.core.counted import counted_of
+from simeval.core.media import shown
 from simeval.core.tables import printable
 from simeval.core.terminal import PLAIN, Style, Terminal
 from simeval.core.tool_calls import called_tool
@@ -52,10 +53,10 @@ def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> l
     """Return the lines of one message: who says what, and below it the tools it took, and the time."""
     if terminal.columns < SHORT:  # who speaks stands above what is said
         inner, head = f"{margin}  ", [margin + terminal.paint(message.role, _COLOURS[message.role])]
-        return [*head, *terminal.wrap(printable(message.content), first=inner), *_more(message, terminal, inner)]
+        return [*head, *terminal.wrap(printable(shown(message.content)), first=inner), *_more(message, terminal, inner)]
     inner = margin + " " * SPEAKER
     who = terminal.paint(message.role, _COLOURS[message.role]) + " " * (SPEAKER - len(message.role))
-    said = terminal.wrap(printable(message.content), first=margin + who, rest=inner)
+    said = terminal.wrap(printable(shown(message.content)), first=margin + who, rest=inner)
     return [*said, *_more(message, terminal, inner)]
 
 

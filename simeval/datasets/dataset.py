@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Literal, TypeGuard, get_args
 
 from simeval.core.conversation import Conversation
+from simeval.core.media import PARTS, has_parts, part_name
 from simeval.core.serialization import decode_conversation, encode_conversation, plain
 from simeval.core.validation import require_whole
 from simeval.errors import DefinitionError
@@ -24,6 +25,7 @@ RETURNED = "returned"  # the key under which a message's metadata keeps what an 
 RESERVED = ("output", "conversation", "seed")  # columns that a dataset cannot give: they are of the trial
 MOST_SHOWN = 8
 
+_THOUGHT = ("reasoning", "thinking", "redacted_thinking")  # parts of a message
 _KEY_CHARACTERS = 16
 _VERSION_CHARACTERS = 16
 
@@ -67,6 +69,15 @@ class Example:
         if isinstance(value, str):
             return value
         return text_of(value[-1]) if is_chat(value) else _canonical(value)
+
+    @property
+    def has_media(self) -> bool:
+        """Whether the user shows something that is no text, such as an image."""
+        chat = self.inputs.get("input")
+        if is_chat(chat) and any(has_parts(each["content"]) for each in chat if each["role"] == "user"):
+            return True
+        said = self.conversation.messages if self.conversation is not None and not self.inputs else ()
+        return any(PARTS in message.metadata for message in said)
 
     def app_inputs(self) -> dict[str, Any]:
         """Return what an app that takes columns may name: the inputs; the messages of a chat are "messages"."""
@@ -289,10 +300,14 @@ def is_chat(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """Return the text of a chat message; of one in parts, that of all parts."""
+    """Return the text of a chat message; of one in parts, that of all parts, without what a model thought.
+
+    Parts that are no text are named, such as [image/png, 300 kB].
+    """
     content = message["content"]
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    parts = [part for part in parts if not (isinstance(part, Mapping) and part.get("type") in _THOUGHT)]
+    texts = [(part.get("text", part_name(part)) if isinstance(part, Mapping) else part) for part in parts]
     return "\n".join(str(text) for text in texts if text is not None)
 
 

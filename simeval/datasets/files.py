@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, get_args
@@ -16,7 +16,9 @@ from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, enco
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.fine_tuning import fine_tuning_row
 from simeval.datasets.frames import frame_rows, parquet_rows
-from simeval.datasets.rows import Fields, example_of, fields_of
+from simeval.datasets.importers.formats.sessions import sessions_of
+from simeval.datasets.importers.records import Record, Unreadable, records
+from simeval.datasets.rows import Fields, are_turns, example_of, fields_of
 from simeval.errors import DefinitionError, StoreError
 
 Form = Literal["simeval", "openai", "sharegpt"]
@@ -24,6 +26,7 @@ Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}  # where a file does not show another
+JSON = ".json"
 PARQUET = ".parquet"
 _QUOTED = re.compile(r'"[^"]*"')  # a cell in quotes, or what stands between those that are doubled in it
 TABLES = (".csv", ".tsv", ".parquet")  # what can be no log
@@ -42,8 +45,10 @@ def dataset_of(
 
     Rows are examples in simeval's own form or LangSmith's ({"inputs": {...}, "outputs": {...}}), fine-tuning rows
     ({"messages": [...]}), or flat. Of flat ones `outputs` names the columns of the reference (by default "output",
-    where it is there), `inputs` those of the inputs (by default the rest; given, the others are metadata); the columns
-    "id", "split" and "tags" are what they say. `recorded` names the column with what an app answered.
+    where it is there, and those called as right answers are, such as "expected" or "answer"), `inputs` those of the
+    inputs (by default the rest; given, the others are metadata); the columns "id", "split" and "tags" are what they
+    say. `recorded` names the column with what an app answered. Of a table of turns (session_id, role, text) each
+    session is a conversation.
 
     Rows that can be gone through only once are held in memory; others are read anew each time, and must stay as
     they are. Raises DefinitionError naming the first row that cannot be used.
@@ -63,7 +68,7 @@ def read_dataset(
     outputs: Columns = None,
     recorded: str | None = None,
 ) -> Dataset:
-    """Read a dataset from a file: JSON lines (.jsonl), .csv (with commas or semicolons) or .tsv, or .parquet.
+    """Read a dataset from a file: JSON lines (.jsonl), .json, .csv (with commas or semicolons) or .tsv, or .parquet.
 
     Tables have a header; all but .parquet may be .gz, too. `name` is by default that of the file; rows and the other
     arguments are as in `dataset_of`. The values of CSV stay texts. The file is read anew each time the dataset is gone
@@ -114,9 +119,30 @@ class _Source:
         self.number = 0
 
     def __call__(self) -> Iterator[Example]:
-        for number, row in self._rows():
+        rows = iter(self._rows())
+        first = next(rows, None)
+        if first is None:
+            return
+        rows = chain([first], rows)
+        if are_turns(first[1], self._fields, f"{self._place} {first[0]}"):
+            yield from self._sessions(rows)
+            return
+        for number, row in rows:
             self.number = number
             yield example_of(row, self._fields, f"{self._place} {number}")
+
+    def _sessions(self, rows: Iterable[Numbered]) -> Iterator[Example]:
+        """Return the conversations of a table of turns, which is held in memory. Raises DefinitionError."""
+
+        def numbered() -> Iterator[Record]:
+            for self.number, row in rows:
+                yield Record(f"{self._place} {self.number}", row)
+
+        for found in sessions_of(numbered()):
+            if isinstance(found, Unreadable):
+                do = "mend the row, or say which columns are inputs (--input COLUMN; in Python inputs=)"
+                raise DefinitionError(found.place, found=found.reason, do=do)
+            yield found
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +156,15 @@ class _File:
     @classmethod
     def of(cls, path: Path) -> "_File":
         form = _form_of(path)
-        if form not in (*JSON_LINES, *DELIMITERS, PARQUET) or (form == PARQUET and path.suffix == ".gz"):
-            do = "name a file *.jsonl, *.csv, *.tsv (each also .gz) or *.parquet"
+        if form not in (*JSON_LINES, JSON, *DELIMITERS, PARQUET) or (form == PARQUET and path.suffix == ".gz"):
+            do = "name a file *.jsonl, *.json, *.csv, *.tsv (each also .gz) or *.parquet"
             raise DefinitionError(str(path), found=f"found the suffix {path.suffix!r}", do=do)
         return cls(path, form, FileStamp.of(path))
 
     @property
     def place(self) -> str:
         """What the number of a row is told with."""
-        return f"{self.path}, row" if self.form == PARQUET else f"{self.path}, line"
+        return f"{self.path}, {'row' if self.form in (JSON, PARQUET) else 'line'}"
 
     def rows(self) -> Iterator[Numbered]:
         """Return the rows with their numbers. Raises DefinitionError where the file is not as it was, or changes."""
@@ -147,6 +173,9 @@ class _File:
     def _read(self) -> Iterator[Numbered]:
         if self.form == PARQUET:
             yield from enumerate(parquet_rows(self.path), 1)
+            return
+        if self.form == JSON:
+            yield from _json_elements(self)
             return
         yield from (_json_rows if self.form in JSON_LINES else _csv_rows)(self)
 
@@ -169,6 +198,15 @@ def _reader(rows: Any) -> Callable[[], Iterable[object]]:
 
 def _json_rows(file: _File) -> Iterator[Numbered]:
     return ((line.number, line.value) for line in sound_lines(file.path, finite=True))
+
+
+def _json_elements(file: _File) -> Iterator[Numbered]:
+    """Yield the objects of one list of JSON, or of JSON lines. Raises DefinitionError."""
+    for number, found in enumerate(records(file.path), 1):
+        if isinstance(found, Unreadable):
+            do = "write a list of JSON objects, or one on each line"
+            raise DefinitionError(f"{file.path}, {found.place}", found=found.reason, do=do)
+        yield number, found.value
 
 
 def _csv_rows(file: _File) -> Iterator[Numbered]:

@@ -19,6 +19,7 @@ from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
 from simeval.core.validation import closest, require
 from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
+from simeval.datasets.importers.columns import TurnColumns, is_reference, references_in
 from simeval.datasets.importers.messages import ROLES
 from simeval.errors import DefinitionError
 
@@ -78,7 +79,7 @@ def fields_of(
 def example_of(row: object, fields: Fields, where: str) -> Example:
     """Return a row as an example, its values in the form JSON can hold. Raises DefinitionError naming the field."""
     if isinstance(row, Example):
-        return _recorded_inside(_plain_sides(row, where), fields, where)
+        return _recorded_inside(_chosen_inputs(_plain_sides(row, where), fields), fields, where)
     if not isinstance(row, Mapping):
         do = "give a mapping of column names to values, or an Example"
         raise DefinitionError(where, found=f"found {row!r:.80}", do=do)
@@ -86,11 +87,22 @@ def example_of(row: object, fields: Fields, where: str) -> Example:
     if strange:
         raise DefinitionError(where, found=f"a column is named {strange[0]!r}", do="name columns by texts")
     found = {name: json_value(value, f"{where}, field {name}") for name, value in row.items()}
-    if not fields.are_flat and _is_nested(found):
-        return _recorded_inside(_nested(found, where), fields, where)
+    if _is_nested(found) and (not fields.are_flat or _has_inside(found, fields)):
+        return _recorded_inside(_chosen_inputs(_nested(found, where), fields), fields, where)
     if not fields.are_flat and isinstance(found.get("messages"), list):
         return _fine_tuning(found, fields, where)
     return _flat(found, fields, where)
+
+
+def are_turns(row: object, fields: Fields, where: str) -> bool:
+    """Return whether the rows are turns of conversations, by the first of them, and nothing else was said of them.
+
+    Raises DefinitionError where their columns may mean several things.
+    """
+    if fields.named or fields.kind in ("kv", "llm") or not isinstance(row, Mapping) or _is_nested(row):
+        return False
+    names = {name: value for name, value in row.items() if isinstance(name, str)}
+    return TurnColumns.of(names, where) is not None
 
 
 def json_value(value: object, where: str) -> Any:
@@ -148,6 +160,22 @@ def _is_nested(row: Row) -> bool:
     return isinstance(row.get("inputs"), Mapping) or (isinstance(conversation, Mapping) and "turns" in conversation)
 
 
+def _has_inside(row: Row, fields: Fields) -> bool:
+    """Return whether the inputs that are named are among those of a nested row, and no columns of a flat one."""
+    inside = row.get("inputs")
+    return fields.inputs is not None and isinstance(inside, Mapping) and all(each in inside for each in fields.inputs)
+
+
+def _chosen_inputs(example: Example, fields: Fields) -> Example:
+    """Return an example with those of its inputs that are named, where they are; the others become metadata."""
+    chosen = fields.inputs or ()
+    if not chosen or not isinstance(example.inputs, Mapping) or not all(name in example.inputs for name in chosen):
+        return example
+    others = {name: value for name, value in example.inputs.items() if name not in chosen}
+    inputs = {name: example.inputs[name] for name in chosen}
+    return replace(example, inputs=inputs, metadata={**others, **example.metadata})
+
+
 def _nested(row: Row, where: str) -> Example:
     """Read simeval's own form, and LangSmith's; what else stands there is metadata."""
     for side in SIDES:
@@ -184,13 +212,15 @@ def _langsmith_split(row: Row, metadata: dict[str, Any]) -> dict[str, Any]:
 
 def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
     """Read a row of messages: where the assistant has the last word, that is the reference."""
-    messages = [{"content": None, **each} if isinstance(each, Mapping) else each for each in row["messages"]]
+    messages = [
+        {"content": each.get("parts"), **each} if isinstance(each, Mapping) else each for each in row["messages"]
+    ]
     if not is_chat(messages):
         bad = next((number for number, each in enumerate(messages) if not is_chat([each])), 0)
         found = f"found {messages[bad]!r:.80}" if messages else "it is empty"
         do = "give messages with role and content"
         raise DefinitionError(f"{where}, field messages[{bad}]", found=found, do=do)
-    for number, each in enumerate(row["messages"]):
+    for number, each in enumerate(messages):
         _require_usable(each, f"{where}, field messages[{number}]")
     answered = messages[-1]["role"] == "assistant"
     asked = messages[:-1] if answered else messages
@@ -228,17 +258,19 @@ def _flat(row: Row, fields: Fields, where: str) -> Example:
     is_one = fields.kind in ("llm", "chat")  # of which the only input is "input", the only output "output"
     outputs = fields.outputs
     if outputs is None:  # a scorer's "output" is what the app answers, so that a column of this name is a reference
-        known = KNOWN_OUTPUTS[:1] if is_one else KNOWN_OUTPUTS
-        outputs = tuple(name for name in known if name in row and name not in fields.named)
-    taken = {*outputs, *own, fields.recorded, REFERENCE}  # an app is never shown what is right
+        free = [name for name in row if name not in fields.named]
+        known = KNOWN_OUTPUTS[:1] if is_one else (*KNOWN_OUTPUTS, *references_in(free))
+        outputs = tuple(dict.fromkeys(name for name in known if name in free))
     inputs = fields.inputs
-    if inputs is None:
-        inputs = ("input",) if is_one else tuple(name for name in row if name not in taken)
+    if inputs is None:  # an app is never shown what is right
+        taken = {*outputs, *own, fields.recorded}
+        inputs = ("input",) if is_one else tuple(name for name in row if name not in taken and not is_reference(name))
     wanted = dict.fromkeys((*inputs, *outputs, *fields.named))
     missing = [name for name in wanted if name not in row]
     if missing or not inputs:
         found = f"it has no column {', '.join(missing)}" if missing else "no column is left for the inputs"
-        raise DefinitionError(where, found=found, do=f"the columns are {', '.join(row) or 'none'}")
+        name_it = "" if missing else "; name the input: --input COLUMN (in Python inputs=)"
+        raise DefinitionError(where, found=found, do=f"the columns are {', '.join(row) or 'none'}{name_it}")
     example = Example(
         inputs={name: row[name] for name in inputs},
         outputs={name: row[name] for name in outputs},

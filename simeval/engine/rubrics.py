@@ -41,12 +41,12 @@ async def rubrics_of(
         (scenario, label, expectation)
         for scenario in (each.cleaned(context.clean) for each in suite)
         for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
-        if expectation.expected_behavior is not None
+        if expectation.behaviour is not None
     ]
     found: dict[int, ExpectationRubric] = {}
 
     async def find(place: int, scenario: ScenarioTest, label: str, expectation: Expectation) -> None:
-        behaviour = expectation.expected_behavior or ""
+        behaviour = expectation.behaviour or ""
         request = context.book.request(given=scenario.given, when=scenario.when, expected_behavior=behaviour)
         asked = ExpectationRubric(scenario=scenario.title, expectation=label, expected_behavior=behaviour)
         try:

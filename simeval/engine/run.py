@@ -25,7 +25,7 @@ from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.selector import Selector
 from simeval.engine.actors.statistician import Statistician
 from simeval.engine.actors.tabulator import Tabulator, record_of
-from simeval.engine.actors.targets import Target
+from simeval.engine.actors.targets import Target, require_one_input, require_texts
 from simeval.engine.display.progress import Look, progress_of
 from simeval.engine.executors.executor import Executor, LocalExecutor
 from simeval.engine.executors.paired import PairedExecutor
@@ -270,6 +270,9 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
         clean=clean,
     )
     target = None if asked.target is None else context.target(asked.target, asked.dataset)
+    if target is not None and not target.takes_columns:
+        require_one_input(asked.dataset)
+        require_texts(asked.dataset, target.app)
     reader = ExampleReader(asked.dataset, asked.repetitions, clean)
 
     @asynccontextmanager

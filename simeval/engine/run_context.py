@@ -245,7 +245,7 @@ class RunContext:
         return RubricScorer(
             self.judges,
             self.book,
-            expectation.expected_behavior or "",
+            expectation.behaviour or "",
             settings.judge_repeats,
             prompts[JUDGE_PROMPTS[settings.judge_reply]],
             expectation.levels,

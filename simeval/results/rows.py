@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.conversation import Conversation
+from simeval.core.row_files import quoted_cell
 from simeval.core.serialization import Json, encode_conversation, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation
 from simeval.datasets.dataset import RETURNED
@@ -121,12 +122,23 @@ class Rows:
         left = f", {self.left_out} more not kept: name a store" if self.left_out else ""
         return f"<{self.size} rows{left}>"
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write the rows as a table. Goes through them twice: columns are those of all of them."""
+    def to_csv(self, path: str | Path) -> int:
+        """Write the rows as a table. Goes through them twice: columns are those of all of them.
+
+        A text that a spreadsheet would take for a formula, as it begins with = + - @ or a tab, has an apostrophe before
+        it; returns how many these are. JSON lines have every text as it is.
+        """
+        columns, quoted = self.columns(), 0
         with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            writer = csv.DictWriter(file, self.columns())
-            writer.writeheader()
-            writer.writerows(row.flat() for row in self)
+            writer = csv.writer(file)
+            writer.writerow(map(quoted_cell, columns))
+            for row in self:
+                found = row.flat()
+                cells = [found.get(name) for name in columns]
+                written = list(map(quoted_cell, cells))
+                quoted += sum(before is not after for before, after in zip(cells, written, strict=True))
+                writer.writerow(written)
+        return quoted
 
     def to_jsonl(self, path: str | Path) -> None:
         """Write one JSON object a line, with the whole conversation."""

@@ -1,5 +1,5 @@
 """Scorers: everything that measures."""
 
-import lazy_loader
+from simeval.core.originals import attach_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_names(__name__, __file__)

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import anyio
 import anyio.to_thread
 
 from simeval.core.bounds import Bounds, BoundsByPath, bounds_at, require_bounds
 from simeval.core.direction import Direction, Directions, direction_at, require_directions
+from simeval.core.originals import require_own_arguments
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require, require_object
@@ -48,6 +49,8 @@ async def in_thread(call: Callable[[], Any]) -> Any:
 class Scorer:
     """Something that measures. Subclasses define `score`; its parameters name the columns it wants.
 
+    Fields that a subclass annotates, such as `model_id: str`, are given when it is made, by their names.
+
     On a simulated conversation the columns are `output` (the app's last message), `input` (the user's
     first), `conversation` (the whole record), `response` (the last answer with its context, metadata and tool calls),
     `responses` (every answer so), `context` (of the last answer, where the app gave one), and the scenario's `title`,
@@ -68,9 +71,26 @@ class Scorer:
     direction: Directions | None = None  # which way its values are better; None where nobody has said so
     bounds: ClassVar[BoundsByPath | None] = None  # of its values; None where nobody has said so
 
-    def __init__(self, *, column_map: Mapping[str, str] = UNMAPPED) -> None:
+    def __new__(cls, *args: Any, **given: Any) -> Self:  # noqa: ARG004
+        if given:
+            own = _signature(cls.__init__)
+            takes_fields = any(each.kind is each.VAR_KEYWORD for each in own)
+            names = [*(each.name for each in own), *(_fields_of(cls) if takes_fields else ())]
+            require_own_arguments(cls.__name__, given, names)
+        return super().__new__(cls)
+
+    def __init__(self, *, column_map: Mapping[str, str] = UNMAPPED, **fields: Any) -> None:
         if column_map:
             self.column_map = column_map
+        known, made = _fields_of(type(self)), type(self).__name__
+        strange = [name for name in fields if name not in known]
+        if strange:
+            raise TypeError(f"{made}() got an unexpected keyword argument {strange[0]!r}")
+        missing = [name for name in known if name not in fields and not hasattr(type(self), name)]
+        if missing and type(self).__init__ is Scorer.__init__:  # a constructor of its own sets them itself
+            raise TypeError(f"{made}() is missing {', '.join(map(repr, missing))}")
+        for name, value in fields.items():
+            setattr(self, name, value)
 
     @property
     def name(self) -> str:
@@ -193,6 +213,11 @@ class Scorer:
             raise self._no_column(missing, columns)
         return found
 
+    @property
+    def required_columns(self) -> list[str]:
+        """The columns without which nothing can be measured."""
+        return [self.column_map.get(name, name) for name in _required(self.function)]
+
     def _no_column(self, missing: Sequence[str], columns: Mapping[str, Any]) -> DefinitionError:
         """Return the error of parameters for which an answer or an example has nothing."""
         where, paths = f"scorer {self.name}", [self.column_map.get(name, name) for name in missing]
@@ -209,6 +234,9 @@ class Scorer:
         wanted = self.summarized if self.summarized is not None else _named(self.function)
         found = [(name, _column(columns, self.column_map.get(name, name))) for name in wanted]
         return {name: values[0] for name, values in found if values and name not in _OF_THE_TRIAL}
+
+
+Scorer.__new__.__signature__ = inspect.signature(Scorer.__init__)  # type: ignore[attr-defined]  # what it is made with
 
 
 @dataclass(kw_only=True, eq=False)
@@ -324,6 +352,14 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
         if not where.startswith("experiment"):  # where an expectation names one of those that are listed
             do += "; only suite files and expectations of experiments take names"
     raise DefinitionError(where, found=f"found {candidate!r}", do=do)
+
+
+def _fields_of(made: type[Scorer]) -> tuple[str, ...]:
+    """Return the fields that subclasses of Scorer annotate: what one without a constructor of its own is made with."""
+    classes = made.__mro__[: made.__mro__.index(Scorer)]
+    annotated = ((name, kind) for each in classes[::-1] for name, kind in inspect.get_annotations(each).items())
+    names = [name for name, kind in annotated if not name.startswith("_") and "ClassVar" not in str(kind)]
+    return tuple(dict.fromkeys(name for name in names if not isinstance(getattr(Scorer, name, None), property)))
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[Any]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from simeval.core.conversation import CONTEXT, Conversation, Message
+from simeval.core.conversation import CONTEXT, RECORDED_ANSWER, Conversation, Message
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
+REPLAYED = ("reference", "reference_tool_calls")  # columns of an answer that was given before, where it is replayed
 RESPONSE_PARTS = ("content", CONTEXT, "tool_calls", "metadata", "seconds")
 _LEAVES = ("content", "seconds")  # of these, which nothing is below
 
@@ -23,7 +24,19 @@ def conversation_columns(conversation: Conversation) -> dict[str, Any]:
         found[LAST] = last = found[EVERY][-1]
         if CONTEXT in last:
             found[CONTEXT] = last[CONTEXT]
+        found |= _recorded(conversation)
     return found
+
+
+def _recorded(conversation: Conversation) -> Mapping[str, Any]:
+    """Return the columns with what was answered before to the message that was answered last, where it is a replay."""
+    is_before = False
+    for message in reversed(conversation.messages):
+        if is_before and message.role == "user":
+            found: Mapping[str, Any] = message.metadata.get(RECORDED_ANSWER, {})
+            return found
+        is_before = is_before or message.is_response
+    return {}
 
 
 def turns_of(conversation: Conversation) -> Iterator[dict[str, Any]]:

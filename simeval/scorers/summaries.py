@@ -72,4 +72,5 @@ def summary_scorer(function: Callable[..., Any]) -> SummaryFunction:
 
 def _column(parameter: str, columns: Collection[str]) -> str | None:
     """Return the column that a parameter means; None where there is none."""
-    return next((name for name in (parameter, parameter.removesuffix("s")) if name in columns), None)
+    names = ("output",) if parameter == "outputs" else (parameter, parameter.removesuffix("s"))
+    return next((name for name in names if name in columns), None)

@@ -148,6 +148,7 @@ def _measurable(found: Any) -> Any:
 def _expectation(scorer: Form) -> Form:
     """Return the form of what is expected, of which this is the form of a scorer."""
     given = {
+        "expected_behavior": _TEXT | list[_TEXT] | None,
         "evaluator": one_or_more(FORMS.known[Evaluator]),
         "scorer": scorer | None,
         "rubric": Annotated[Any, PlainValidator(_levels)] | None,

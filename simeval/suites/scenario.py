@@ -56,7 +56,7 @@ class Expectation:
     """
 
     evaluator: "Evaluator | Sequence[Evaluator]"
-    expected_behavior: str | None = None
+    expected_behavior: str | Sequence[str] | None = None
     scorer: Scorer | Callable[..., Any] | str | None = None
     tools: ToolRules | None = None
     state: Mapping[str, Any] | None = None
@@ -72,6 +72,10 @@ class Expectation:
     def __post_init__(self) -> None:
         from simeval.evaluators.base import Evaluator
 
+        if isinstance(self.expected_behavior, (list, tuple)):  # sentences, which are one text
+            for sentence in self.expected_behavior or [""]:
+                _require_text(sentence, "Expectation.expected_behavior")
+            object.__setattr__(self, "expected_behavior", " ".join(map(str.strip, self.expected_behavior)))
         given = [way for way in WAYS if getattr(self, way) is not None]
         if len(given) != 1:
             do = f"give one of {', '.join(WAYS[:-1])} or {WAYS[-1]}"
@@ -139,10 +143,16 @@ class Expectation:
         _ = self.levels, self.shown_controls
 
     @property
+    def behaviour(self) -> str | None:
+        """The expected behaviour as one text; None where there is none."""
+        found = self.expected_behavior
+        return found if found is None or isinstance(found, str) else " ".join(found)
+
+    @property
     def judged(self) -> str | None:
         """What a judge goes by, as a text: the expected behaviour, or the criteria; None where a scorer measures."""
         if self.criteria is None:
-            return self.expected_behavior
+            return self.behaviour
         return "\n".join(f"{number}. {text}" for number, text in enumerate(self.criteria, 1))
 
     @property
@@ -180,7 +190,7 @@ class Expectation:
         if self.label:
             return self.label
         if self.judged is not None:
-            return shorten(self.expected_behavior or "; ".join(self.criteria or ()), LONGEST_LABEL)
+            return shorten(self.behaviour or "; ".join(self.criteria or ()), LONGEST_LABEL)
         scorer = self.measured_by
         name = getattr(scorer, "name", None) or getattr(scorer, "__name__", "score")
         return f"{name}.{self.score}" if self.score else str(name)

@@ -354,7 +354,8 @@ def test_what_a_judge_rated_is_measured(folder: Path, answer: str, status: int) 
 def test_an_app_that_failed_on_everything_is_what_is_told(folder: Path) -> None:
     (folder / "down.py").write_text("def handle(message):\n    raise KeyError('x')\n")
 
-    done = simeval(folder, "score", "answers.csv", "--app", "down:handle", "--scorers", "turn_count", "--store", "none")
+    options = ("--input", "question", "--scorers", "turn_count", "--store", "none")
+    done = simeval(folder, "score", "answers.csv", "--app", "down:handle", *options)
 
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1] == "simeval: your app never answered in 2 examples"

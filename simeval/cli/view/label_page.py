@@ -24,6 +24,7 @@ from simeval.cli.view.run_page import Recent
 from simeval.cli.view.site import HOME, Answer, as_answer
 from simeval.core.counted import counted_of
 from simeval.core.feedback import PERSON
+from simeval.core.media import shown
 from simeval.core.serialization import Json, encode_message, plain
 from simeval.errors import DefinitionError
 from simeval.results.html.page import app_page
@@ -190,6 +191,8 @@ def _shown(item: LabelItem) -> Json:
         "given": item.given,
         "when": item.when,
         "guideline": dict(item.guideline),
-        "turns": [{name: each[name] for name in SHOWN if name in each} for each in turns],
+        "turns": [
+            {name: each[name] for name in SHOWN if name in each} | {"content": shown(each["content"])} for each in turns
+        ],
         "crashed": item.conversation.ended == "app_error",
     }

@@ -70,7 +70,9 @@ class _Folding:
                 self._answer(result)
         elif turn.role == "user":
             self.close()
-            self.messages.append(Message(role="user", content=turn.text, started=turn.started))
+            self.messages.append(
+                Message(role="user", content=turn.text, started=turn.started, metadata=dict(turn.details))
+            )
         else:
             self._call(turn.calls)
             self.silent.append(turn)
@@ -86,7 +88,7 @@ class _Folding:
         """Return calls without a result the one of a tool that ran, each run to one call."""
         left = list(runs)
         for call in self.open:
-            run = next((run for run in left if _is_run_of(call, run)), None)
+            run = next((run for run in left if is_run_of(call, run)), None)
             if run is not None:
                 left.remove(run)
                 call.update({name: run[name] for name in ("result", "error") if name in run})
@@ -94,7 +96,7 @@ class _Folding:
     def _call(self, calls: Iterable[Json]) -> None:
         made = [dict(call) for call in calls]
         self.calls += made
-        self.open += made
+        self.open += [call for call in made if "result" not in call and "error" not in call]
 
     def _answer(self, result: Json) -> None:
         """Put a result to its call: by its id, else its name, else the first that waits; or keep it as a call."""
@@ -149,7 +151,7 @@ def _details(turns: Sequence[Turn]) -> Json:
     return plain(found)  # type: ignore[no-any-return]
 
 
-def _is_run_of(call: Json, run: Json) -> bool:
+def is_run_of(call: Json, run: Json) -> bool:
     """Return whether a tool that ran is the one called; tracers write its name after a word of their own."""
     if call.get("id") and run.get("id"):
         return bool(call["id"] == run["id"])

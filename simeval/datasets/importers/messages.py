@@ -1,7 +1,8 @@
 """Messages of all dialects as turns: who spoke, the text, the tools that were called and what they gave.
 
 Dialects: OpenAI chat completions and responses, Anthropic blocks, Gemini parts, GenAI semantic conventions (parts),
-OpenInference, LangChain (dumped, serialised, or as pairs), the AI SDK, Inspect, ShareGPT.
+OpenInference, LangChain (dumped, serialised, or as pairs), the AI SDK (model messages, and those of its user
+interface), Inspect, ShareGPT.
 """
 
 import re
@@ -11,6 +12,7 @@ from datetime import datetime
 from math import nan
 from typing import Any, Literal
 
+from simeval.core.media import PARTS, has_parts
 from simeval.core.serialization import Json, plain
 from simeval.datasets.importers.coercion import filled, first, identity, loaded, mapping, usage
 
@@ -26,6 +28,7 @@ _CALLS = {"tool_use", "tool_call", "function_call", "server_tool_use", "custom_t
 _RESULTS = {"tool_result", "tool_call_response", "function_call_output", "function_response", "custom_tool_call_output"}
 _REASONING = {"thinking", "reasoning", "redacted_thinking"}
 _TEXTS = {"text", "input_text", "output_text", "refusal", "summary_text"}
+_UNSAID = ("step_start", "source", "source_url", "source_document")  # parts of a user interface that say nothing
 _NAMED = ("image", "audio", "video", "file", "document")  # parts of these kinds are named in the text
 
 
@@ -75,15 +78,16 @@ def turns_of(found: Any) -> list[Turn]:
         return _turns_of_item(message)
     if role == "tool":
         return [_tool_turn(message)]
-    pieces = _pieces_of(first(message, "content", "parts", "value"))
-    pieces.calls += _calls_of(message)
+    pieces = _pieces_of(_content_of(message))
+    known = {call["id"] for call in pieces.calls if "id" in call}
+    pieces.calls += [call for call in _calls_of(message) if call.get("id") not in known]
     text = "\n".join(pieces.texts) or _text(message.get("refusal"))
     if role == "assistant" and message.get("finish_reason") == "tool_calls" and (calls := _calls_in(text)):
         pieces.calls, text = [*pieces.calls, *calls], ""
     results = [Turn(role="tool", results=tuple(pieces.results))] if pieces.results else []
     if results and not text and not pieces.calls:
         return results
-    details = _details(message, pieces) if role == "assistant" else {}
+    details = _details(message, pieces) if role == "assistant" else _media(message)
     return [*results, Turn(role=role, text=text, calls=tuple(pieces.calls), details=details)]
 
 
@@ -175,8 +179,43 @@ def _is_definition(message: Mapping[str, Any]) -> bool:
     return is_tool or str(message.get("role")).lower() == "tool input"
 
 
+def _media(message: Mapping[str, Any]) -> Json:
+    """Return what a user's message shows beside its text, for an app that it is put to again."""
+    content = _content_of(message)
+    return {PARTS: plain(content)} if has_parts(content) else {}
+
+
+def _content_of(message: Mapping[str, Any]) -> Any:
+    """Return what a message says; of one of a user interface that has a text and parts, the parts."""
+    parts = message.get("parts")
+    has_parts = (
+        isinstance(parts, list) and parts and all(isinstance(each, Mapping) and "type" in each for each in parts)
+    )
+    if has_parts and not isinstance(message.get("content"), list):
+        return parts
+    return first(message, "content", "parts", "value")
+
+
+def _interface_call(part: Mapping[str, Any], kind: str) -> Json | None:
+    """Return the call that a part of the AI SDK's user interface is, with its result; None for another part."""
+    inner = part.get("toolInvocation") if kind == "tool_invocation" else part
+    if not isinstance(inner, Mapping) or "state" not in inner or "toolCallId" not in inner:
+        return None
+    name = str(part.get("type")).removeprefix("tool-") if inner is part and kind != "dynamic_tool" else ""
+    call = call_of({"toolName": name, **inner} if name else inner)
+    if "arguments" not in call and inner.get("rawInput") is not None:
+        call["arguments"] = plain(loaded(inner["rawInput"]))
+    if str(inner["state"]) in ("output-error", "error"):
+        return {**call, "error": plain(first(inner, "errorText", "error", "result"))}
+    output = first(inner, "output", "result")
+    return call if output is None else {**call, "result": _result(output)}
+
+
 def _calls_of(message: Mapping[str, Any]) -> list[Json]:
     """Return the calls a message names beside its content."""
+    if isinstance(invoked := message.get("toolInvocations"), list):  # the AI SDK's user interface, version 4
+        made = (_interface_call({"toolInvocation": each}, "tool_invocation") for each in invoked)
+        return [call for call in made if call is not None]
     more = mapping(message.get("additional_kwargs"))
     calls = first(message, "tool_calls", "toolCalls") or more.get("tool_calls") or []
     legacy = first(message, "function_call") or more.get("function_call")
@@ -203,13 +242,13 @@ def _pieces_of(content: Any) -> _Pieces:
 
 def _sort_part(part: Any, pieces: _Pieces) -> None:
     """Put a part of a message's content where it belongs."""
-    if part is None:
-        return
     if not isinstance(part, Mapping):
-        pieces.texts.append(str(part))
+        pieces.texts += [] if part is None else [str(part)]
         return
     kind = _kind(part)
-    if inner := first(part, "function_call", "functionCall"):
+    if call := _interface_call(part, kind):
+        pieces.calls.append(call)
+    elif inner := first(part, "function_call", "functionCall"):
         pieces.calls.append(call_of(inner))
     elif inner := first(part, "function_response", "functionResponse"):
         pieces.results.append(result_of(inner))
@@ -221,7 +260,7 @@ def _sort_part(part: Any, pieces: _Pieces) -> None:
         pieces.reasoning.append(_text(first(part, "thinking", "reasoning", "text", "content", "summary")))
     elif kind in _TEXTS or (not kind and isinstance(part.get("text"), str)):
         pieces.texts.append(_text(first(part, "text", "content", "refusal")))
-    else:
+    elif kind not in _UNSAID and not kind.startswith("data_"):
         pieces.texts.append(f"[{_name_of(part, kind)}]")
 
 

@@ -26,6 +26,7 @@ from simeval.core.conversation import (
     Message,
 )
 from simeval.core.logs import log
+from simeval.core.media import PARTS
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.app_line import AppLine
@@ -71,6 +72,12 @@ class Handler:
     def may_block(self) -> bool:
         """Whether it is code of the user's own, which may hold up the event loop."""
         return not isinstance(self.function, RemoteApp)
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether it is given all parts of a message, also those that are no text, such as images."""
+        function = self.function
+        return bool(getattr(function, "takes_parts", False)) if isinstance(function, RemoteApp) else self.takes_history
 
     @property
     def hides(self) -> bool:
@@ -302,7 +309,7 @@ class AppSession:
         self.turn += 1
         if ATTACK in message.metadata:
             self._take_back(message)
-        self.history.append({"role": "user", "content": message.content})
+        self.history += _as_chat(Beginning((message,)))
         tools = self.toolbox.tools if self.toolbox else NO_TOOLS
         answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope, tools)
         if self.toolbox:
@@ -368,7 +375,10 @@ def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tup
 
 
 def _as_chat(beginning: Beginning) -> list[ChatMessage]:
-    said: list[ChatMessage] = [{"role": message.role, "content": message.content} for message in beginning.messages]
+    said: list[ChatMessage] = [
+        {"role": message.role, "content": message.metadata.get(PARTS, message.content)}
+        for message in beginning.messages
+    ]
     return [{"role": "system", "content": beginning.system}, *said] if beginning.system else said
 
 

@@ -4,21 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 
-from simeval.core.conversation import Beginning, Conversation, Ending, Message, Speaker
+from simeval.core.conversation import RECORDED_ANSWER, Beginning, Conversation, Ending, Message, Speaker
 from simeval.core.counted import counted_of
+from simeval.core.media import PARTS, has_parts
 from simeval.core.redaction import cleaned
-from simeval.core.serialization import nested
+from simeval.core.serialization import Json, nested
 from simeval.core.trial import Failure, Trial, TrialConversation
-from simeval.datasets.dataset import RETURNED, Dataset, Example, text_of
+from simeval.datasets.dataset import REFERENCE, RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
+from simeval.scorers.responses import REPLAYED
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 
@@ -110,9 +112,18 @@ class Examples:
         asked = [message.content for message in held.conversation.messages if message.role == "user"]
         columns.setdefault("input", asked[-1] if asked else self.clean(example.text))
         answers = held.conversation.responses
+        said = answers[-1].content if answers else ""
         if answers and RETURNED in answers[-1].metadata:
-            columns["output"] = answers[-1].metadata[RETURNED]
+            columns["output"] = said = answers[-1].metadata[RETURNED]
+        columns.setdefault("outputs", said if isinstance(said, Mapping) else {"output": said})
         return replace(held, columns=columns)
+
+    def _recorded(self, example: Example, asked: Sequence[Message]) -> Sequence[Json]:
+        """Return what was answered to the last messages that are `asked`; nothing where the right answers are known."""
+        if example.conversation is None or REFERENCE in example.columns():
+            return ()
+        found = recorded_answers(example.conversation)
+        return cast("Sequence[Json]", found[-len(asked) :]) if len(found) >= len(asked) else ()
 
     async def _answered(self, dialogue: Dialogue, trial: Trial, example: Example) -> TrialConversation:
         state: Any = dialogue.app.first_state(trial.seed)
@@ -123,42 +134,69 @@ class Examples:
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
             return TrialConversation(trial, Conversation(messages=beginning.messages, ended="settled"), failure)
-        return await dialogue.hold(trial, Replay(messages), title=self.title, memory=Memory(state), beginning=beginning)
+        replay = Replay(messages, self._recorded(example, messages))
+        return await dialogue.hold(trial, replay, title=self.title, memory=Memory(state), beginning=beginning)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The user's side of an example: says one message after the other, whatever is answered."""
+    """The user's side of an example: says one message after the other, whatever is answered.
 
-    texts: Sequence[str]
+    What was answered to a message when it was recorded stands in its metadata, where scorers find it as the reference.
+    """
+
+    said: Sequence[Message]
+    recorded: Sequence[Json] = ()
 
     async def run(self, exchange: Exchange) -> Ending:
-        for text in self.texts:
-            await exchange(Message(role="user", content=text, started=datetime.now(UTC), seconds=0.0))
+        for place, message in enumerate(self.said):
+            metadata = {name: value for name, value in message.metadata.items() if name == PARTS}
+            if self.recorded:
+                metadata[RECORDED_ANSWER] = self.recorded[place]
+            now = datetime.now(UTC)
+            await exchange(Message(role="user", content=message.content, started=now, seconds=0.0, metadata=metadata))
         return "recorded"
 
 
-def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[str]]:
+def recorded_answers(conversation: Conversation) -> list[Json]:
+    """Return for each message of the user what was answered to it: the texts as one, and the tools that were called.
+
+    Either is null where nothing was.
+    """
+    found: list[Json] = []
+    for message in conversation.messages:
+        if message.role == "user":
+            found.append(dict.fromkeys(REPLAYED))
+        elif found:
+            text, calls = (found[-1][name] for name in REPLAYED)
+            said = "\n".join(filter(None, [text, message.content])) or None
+            found[-1] = dict(zip(REPLAYED, (said, [*(calls or []), *message.tool_calls]), strict=True))
+    return found
+
+
+def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[Message]]:
     """Return what stands before an app's first answer, and what the user says.
 
     Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
     the answer, where the app takes the history; else the user says theirs one after the other.
     """
     if example.conversation is not None and not example.inputs:
-        return Beginning(system=str(example.metadata.get("system") or "")), example.asked
+        asked = [message for message in example.conversation.messages if message.role == "user"]
+        return Beginning(system=str(example.metadata.get("system") or "")), asked
     chat = example.inputs.get("input")
     if not isinstance(chat, list):
-        return Beginning(), [example.text]
+        return Beginning(), [Message(role="user", content=example.text)]
     system = "\n\n".join(text_of(each) for each in chat if each["role"] in ("system", "developer"))
     said = [_message(each) for each in chat if each["role"] in ("user", "assistant")]
     if takes_history and said and said[-1].role == "user":
-        return Beginning(tuple(said[:-1]), system), [said[-1].content]
-    return Beginning(system=system), [message.content for message in said if message.role == "user"]
+        return Beginning(tuple(said[:-1]), system), said[-1:]
+    return Beginning(system=system), [message for message in said if message.role == "user"]
 
 
 def _message(found: Mapping[str, Any]) -> Message:
     role: Speaker = "assistant" if found["role"] == "assistant" else "user"
-    return Message(role=role, content=text_of(found))
+    metadata = {PARTS: found["content"]} if has_parts(found["content"]) else {}
+    return Message(role=role, content=text_of(found), metadata=metadata)
 
 
 def _differ(first: Message, second: Message) -> bool:

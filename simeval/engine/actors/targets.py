@@ -56,6 +56,28 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     )
 
 
+def require_one_input(dataset: Dataset) -> None:
+    """Raise DefinitionError where an app that takes one text could be told several columns of a dataset."""
+    inputs = next(iter(dataset)).inputs
+    if len(inputs) < 2 or "input" in inputs:
+        return
+    found = f"the app takes one text, and {len(inputs)} columns may be it: {', '.join(inputs)}"
+    first = next(iter(inputs))
+    do = f"name it: --input {first} (in Python inputs={first!r}, where the dataset is made)"
+    raise DefinitionError(f"dataset {dataset.name!r}", found=found, do=do)
+
+
+def require_texts(dataset: Dataset, app: App) -> None:
+    """Raise DefinitionError where users show images or the like to an app that is given texts alone."""
+    if app.handler.takes_parts or dataset.kind != "chat":
+        return
+    number = next((number for number, example in enumerate(dataset, 1) if example.has_media), None)
+    if number is not None:
+        where, found = f"dataset {dataset.name!r}, example {number}", "its user shows an image or a file"
+        do = "the app takes texts alone: let it take messages (at a URL {messages}), or leave such examples out"
+        raise DefinitionError(where, found=found, do=do)
+
+
 def column_handler(target: Callable[..., Any]) -> Handler:
     """Return a handler of one turn whose state is the inputs of an example, by their names."""
     names, _ = _parameters(target)

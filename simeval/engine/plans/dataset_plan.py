@@ -8,13 +8,18 @@ from simeval.core import seeds
 from simeval.core.counted import counted_of
 from simeval.core.settings import Settings
 from simeval.core.validation import require, require_whole
-from simeval.datasets.dataset import Dataset
+from simeval.datasets.dataset import REFERENCE, Dataset
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
-from simeval.scorers.base import Callers, Scorer
+from simeval.scorers.base import Callers, Scorer, as_scorer
+from simeval.scorers.each_turn import EachTurn
+from simeval.scorers.responses import REPLAYED
 from simeval.suites.scenario import Expectation
 
-TRIAL_COLUMNS = ("output", "input", "inputs", "reference_outputs", "conversation", "response", "responses", "seed")
+TRIAL_COLUMNS = (
+    *("output", "outputs", "input", "inputs", "reference_outputs", "conversation"),
+    *("response", "responses", "seed"),
+)
 SITUATION = {  # for a judge, who is told of a scenario where there is one
     "given": "Someone who uses the assistant.",
     "when": "What they say in the conversation.",
@@ -122,6 +127,8 @@ def make_dataset_plan(
     dataset, then = asked.dataset, asked.expectations
     columns = (*dataset.columns, *TRIAL_COLUMNS, *SITUATION)
     binder = ScorerBinder(callers)
+    if asked.target is not None and dataset.recorded and REFERENCE not in dataset.columns:
+        columns, binder = (*columns, *REPLAYED), _TurnBinder(callers)
     named: dict[str, Scorer] = {}
     for candidate in asked.scorers:
         scorer = binder.bound(candidate, "experiment: scorers")
@@ -153,6 +160,21 @@ def make_dataset_plan(
         repetitions=asked.repetitions,
         asked=frozenset(binder.asked),
     )
+
+
+class _TurnBinder(ScorerBinder):
+    """The scorers of a replay: those that need the reference measure each turn, which has one of its own."""
+
+    def __init__(self, callers: Callers) -> None:
+        super().__init__(callers)
+        self._by_turn: dict[int, tuple[object, object]] = {}  # what was given is kept, so that its id stays its own
+
+    def bound(self, candidate: object, where: str = "Expectation.scorer") -> Scorer:
+        if id(candidate) not in self._by_turn:
+            made = as_scorer(candidate, where)
+            is_of_a_turn = REFERENCE in made.required_columns and not made.summarizes and not isinstance(made, EachTurn)
+            self._by_turn[id(candidate)] = (candidate, EachTurn(made, name=made.name) if is_of_a_turn else candidate)
+        return super().bound(self._by_turn[id(candidate)][1], where)
 
 
 def _with_scorer(expectation: Expectation, named: Mapping[str, Scorer]) -> Expectation:

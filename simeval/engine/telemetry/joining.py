@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import anyio
 
+from simeval.core.capture import Caught, attempt
 from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import log
 from simeval.core.redaction import cleaned
@@ -15,7 +17,8 @@ from simeval.core.trace_context import SentTrace, noting_traces
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.waits import in_words
 from simeval.datasets.importers.coercion import moment
-from simeval.datasets.importers.formats.opentelemetry import tool_run_of
+from simeval.datasets.importers.conversations import is_run_of
+from simeval.datasets.importers.formats.opentelemetry import agent_of, calls_in, tool_run_of
 from simeval.engine.executors.executor import Executor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.telemetry.receiver import SpanInbox, receiving
@@ -89,9 +92,8 @@ class JoiningExecutor:
 
     def _with_calls(self, conversation: Conversation, spans: Sequence[Json], sent: Sequence[SentTrace]) -> Conversation:
         found: dict[int, list[Json]] = {}
-        for span in sorted(spans, key=lambda each: moment(each.get("startTimeUnixNano")) or _LAST):
-            run = tool_run_of(span["attributes"])
-            place = _place_of(span, spans, sent, conversation.messages) if run else None
+        for span, run in _calls_of(spans):
+            place = _place_of(span, spans, sent, conversation.messages)
             if place is not None:
                 found.setdefault(place, []).append(run)
         messages = list(conversation.messages)
@@ -100,6 +102,37 @@ class JoiningExecutor:
                 messages[place] = replace(messages[place], tool_calls=tuple(map(opened, calls)))
                 self._calls += len(calls)
         return replace(conversation, messages=tuple(messages))
+
+
+def _calls_of(spans: Sequence[Json]) -> list[tuple[Json, Json]]:
+    """Return the tools that ran, and those that a model called and nothing ran, as a hand-over is, in order of time.
+
+    Each is with its span and, where there are several agents, has the name of its agent.
+    """
+    ordered = sorted(spans, key=lambda each: moment(each.get("startTimeUnixNano")) or _LAST)
+    runs = [(span, run) for span in ordered if (run := tool_run_of(span["attributes"]))]
+    found: list[tuple[Json, Json]] = []
+    for span in ordered:
+        found += [(each, run) for each, run in runs if each is span]
+        known = [run for _, run in (*runs, *found)]
+        called = attempt(partial(calls_in, span))  # it may be of any form
+        new = () if isinstance(called, Caught) else called
+        found += [(span, call) for call in new if not any(is_run_of(call, run) for run in known)]
+    agents = [_agent_around(span, spans) for span, _ in found]
+    if len({*agents} - {""}) < 2:
+        return found
+    return [(span, {**run, "agent": agent} if agent else run) for (span, run), agent in zip(found, agents, strict=True)]
+
+
+def _agent_around(span: Json, spans: Sequence[Json]) -> str:
+    """Return the name of the agent in whose run a span is."""
+    by_id = {str(each.get("spanId")): each for each in spans}
+    at: Json | None = span
+    for _ in spans:
+        if at is None or (agent := agent_of(at, at["attributes"])):
+            break
+        at = by_id.get(str(at.get("parentSpanId") or ""))
+    return agent if at is not None else ""
 
 
 def _place_of(span: Json, spans: Sequence[Json], sent: Sequence[SentTrace], messages: Sequence[Message]) -> int | None:

@@ -202,7 +202,7 @@ def _is_akin(one: str, other: str) -> bool:
 
 
 def _leaks_expectation(talk: _Talk) -> Iterator[UserFault]:
-    wanted = [words(each.expected_behavior) for each in talk.scenario.expectations if each.expected_behavior]
+    wanted = [words(each.behaviour) for each in talk.scenario.expectations if each.behaviour]
     secret = frozenset[tuple[str, ...]]().union(*map(_runs, wanted))
     for place, text in talk.user if secret else ():
         for run in sorted(_runs(words(text)) & secret):

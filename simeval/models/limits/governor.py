@@ -158,7 +158,7 @@ class Governed(Wrapped):
 
 def _identity(request: Request) -> int:
     """Return what tells a request from others, and is the same for its further attempts."""
-    return hash((request.seed, *(message["content"] for message in request.messages())))
+    return hash((request.seed, *(str(message["content"]) for message in request.messages())))
 
 
 def _outcome(completion: Completion | None, failure: ModelError | None) -> Outcome:

@@ -17,6 +17,7 @@ from typing import ClassVar, Self
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.labelled_examples import LabelledExample
+from simeval.core.media import shown
 from simeval.core.serialization import plain
 from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
@@ -49,8 +50,8 @@ _HIDDEN = (
 
 
 def escaped(text: str) -> str:
-    """Return a text without markup and invisible characters: each stands there as an entity."""
-    text = escape(text, quote=False)
+    """Return a text without markup and invisible characters, each as an entity, and with data by its name and size."""
+    text = escape(shown(text), quote=False)
     if text.isascii() and text.replace("\n", "").isprintable():
         return text  # five times as quick as to search
     import regex  # only where there is something to search

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simeval.core.conversation import Message
+from simeval.core.media import shown
 from simeval.core.serialization import plain
 
 CHARACTERS_A_TOKEN = 4
@@ -65,4 +66,4 @@ def tool_name(call: Mapping[str, object]) -> str:
 
 def _size(message: Message) -> int:
     calls = sum(len(json.dumps(plain(call), ensure_ascii=False)) for call in message.tool_calls)
-    return len(message.content) + calls + FRAME
+    return len(shown(message.content)) + calls + FRAME

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from simeval.core.conversation import STATUS, ChatMessage, Message
+from simeval.core.media import shown
 from simeval.core.setting_choices import UserFormat
 
 NOTHING_SAID = "(The chatbot sent an empty message.)"
@@ -42,7 +43,8 @@ class Fence:
 
 @lru_cache(maxsize=2_000)  # a message is shown again at every turn
 def seen(text: str) -> str:
-    """Return what a person sees of a text; what a tokenizer may take for the end of a turn is parted by a space."""
+    """Return what a person sees of a text: data by its name; a tokenizer's marks of a turn are parted by a space."""
+    text = shown(text)
     if not (text.isascii() and text.replace("\n", "").isprintable()):
         import regex  # only where there is something to search
 

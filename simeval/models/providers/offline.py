@@ -14,6 +14,7 @@ import anyio.lowlevel
 
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
+from simeval.core.media import content_text
 from simeval.core.stems import content_stems
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
@@ -247,7 +248,7 @@ def _criteria(request: CriteriaRequest) -> str:
 def _app(request: ChatRequest) -> str:
     """Answer like a helpful assistant that repeats what it was asked, and now and then does not get it."""
     history: Sequence[ChatMessage] = request.history
-    last = history[-1]["content"] if history else ""
+    last = content_text(history[-1]["content"]) if history else ""
     random = seeds.generator(request.seed, "app", len(history), last)
     if random.random() < 0.08:
         return "Sorry, I did not understand that. Could you say it differently?"

@@ -6,6 +6,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
+from simeval.core.media import shown
 from simeval.core.serialization import encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
@@ -151,9 +152,9 @@ def _score(score: Score) -> dict[str, Any]:
 def _turn(message: Message) -> dict[str, Any]:
     encoded = encode_message(message)
     metadata: Mapping[str, Any] = encoded.pop("metadata", {})
-    shown = {name: metadata[name] for name in SHOWN_METADATA if name in metadata}
+    known = {name: metadata[name] for name in SHOWN_METADATA if name in metadata}
     del encoded["started"]
-    return encoded | ({"metadata": shown} if shown else {})
+    return encoded | {"content": shown(message.content)} | ({"metadata": known} if known else {})
 
 
 def required_of(labels: Iterable[str], expectations: Sequence[Mapping[str, Any]]) -> list[Required]:

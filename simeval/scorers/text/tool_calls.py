@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from simeval.core.conversation import Conversation
@@ -59,13 +59,17 @@ class ToolCallMatch(ColumnScorer):
             if isinstance(rule, str):
                 require_one_of(rule, get_args(Arguments), f"ToolCallMatch.overrides[{tool!r}]")
 
-    def score(self, conversation: Conversation, reference: Any) -> Mapping[str, Any]:
+    def score(self, conversation: Conversation, reference: Any, reference_tool_calls: Any = None) -> Mapping[str, Any]:
         """Return whether they match, and the first that does not.
 
-        Raises DefinitionError for what is no list of calls.
+        Of a recorded dialogue that is replayed, `reference_tool_calls` are the calls of the last turn, which those of
+        the last answer are matched with. Raises DefinitionError for what is no list of calls.
         """
-        wanted = read_calls(given(reference, self.name), scorer=self.name, whose="the reference")
-        found = calls_made(conversation, scorer=self.name)
+        is_turn = reference_tool_calls is not None
+        wanted = given(reference_tool_calls if is_turn else reference, self.name)
+        wanted = read_calls(wanted, scorer=self.name, whose="the reference")
+        last = conversation.responses[-1:] if is_turn else conversation.responses
+        found = calls_made(replace(conversation, messages=last), scorer=self.name)
         problem = self._in_order(found, wanted) if self.mode == "strict" else self._in_any_order(found, wanted)
         return {"match": not problem, "reason": problem}
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shutil import which
 from tempfile import TemporaryFile
+from typing import ClassVar
 
 import anyio
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.media import content_text
 from simeval.errors import DefinitionError
 from simeval.suites.apps.outcomes import AppFailure, of_exit_status
 from simeval.suites.apps.protocol_app import ProtocolApp
@@ -32,6 +34,7 @@ class CommandApp(ProtocolApp):
     """
 
     command: str
+    takes_parts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_program(self.command, "cmd:PROGRAM ARGUMENTS")
@@ -50,7 +53,7 @@ class CommandApp(ProtocolApp):
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         asked = {
-            "message": messages[-1]["content"],
+            "message": content_text(messages[-1]["content"]),
             "messages": list(messages),
             "session": kept.theirs or kept.given,
         }

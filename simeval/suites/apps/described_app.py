@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, Self
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.media import content_text
 from simeval.core.validation import require
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
@@ -61,6 +62,11 @@ class DescribedApp(AddressedApp):
         if self.title or self._described == usual._described:
             return self.title or self.url
         return f"{self.url} ({sha256(json.dumps(self._described).encode()).hexdigest()[:6]})"
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether it is given all parts of a message, such as images: where its request has the whole conversation."""
+        return "messages" in places_in(self.request)
 
     @property
     def _described(self) -> list[Any]:
@@ -178,7 +184,7 @@ class DescribedApp(AddressedApp):
         """Return what stands at the places of the templates."""
         return {
             **taken_in(kept),
-            "message": messages[-1]["content"],
+            "message": content_text(messages[-1]["content"]),
             "messages": list(messages),
             "session": kept.theirs if self._names_session else kept.given,
         }

@@ -266,7 +266,10 @@ def test_the_key_is_the_id_or_depends_on_what_is_asked_alone() -> None:
     [
         (Example(inputs={"question": "why?"}), "why?"),
         (Example(inputs={"input": [said("system", "be kind"), said("user", "why?")]}), "why?"),
-        (Example(inputs={"input": [said("user", [{"type": "text", "text": "look"}, {"type": "image_url"}])]}), "look"),
+        (
+            Example(inputs={"input": [said("user", [{"type": "text", "text": "look"}, {"type": "image_url"}])]}),
+            "look\n[image]",
+        ),
         (Example(inputs={"input": [said("user", None)]}), ""),
         (Example(inputs={"b": 1, "a": "é"}), '{"a":"é","b":1}'),
         (Example(conversation=conversation("hi", "hello", "bye")), "hi"),

@@ -35,6 +35,10 @@ def _trace(found: Mapping[str, Any]) -> Trace:
     spans = [span for kind in _KINDS for span in found.get(kind) or []]
     trace.parents = {str(span.get("uuid")): str(span.get("parentUuid") or "") for span in spans}
     trace.runs = [_run(span) for span in found.get("toolSpans") or []]
+    trace.within = {
+        str(span.get("uuid")): run for span, run in zip(found.get("toolSpans") or [], trace.runs, strict=True)
+    }
+    trace.agents = {str(span.get("uuid")): str(span.get("name") or "") for span in found.get("agentSpans") or []}
     state = found.get("output")
     if isinstance(mapping(state).get("messages"), list):
         trace.calls = [_whole(found, answered(state))]

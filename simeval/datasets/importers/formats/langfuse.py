@@ -62,6 +62,9 @@ def _add(found: Mapping[str, Any], trace: Trace) -> None:
     elif kind in _TOOLS or name.startswith("tool."):
         arguments, result = loaded(found.get("input")), _result(found.get("output"))
         trace.runs.append(filled(name=name, arguments=mapping(arguments).get("input", arguments), result=result))
+        trace.within[str(found.get("id"))] = trace.runs[-1]
+    elif kind == "AGENT":
+        trace.agents[str(found.get("id"))] = name
 
 
 def _call(found: Mapping[str, Any]) -> Call:

@@ -76,6 +76,9 @@ def _add(run: Json, trace: Trace) -> None:
         arguments = first(mapping(run.get("inputs")), "input") or run.get("inputs")
         result = first(mapping(answer), "output") or answer
         trace.runs.append(filled(name=run.get("name"), arguments=arguments, result=result))
+        trace.within[str(run["id"])] = trace.runs[-1]
+    elif agent := told.get("lc_agent_name"):
+        trace.agents[str(run["id"])] = str(agent)
     if not run.get("parent_run_id"):
         trace.metadata |= _metadata(run, told)
         if kind != "llm":

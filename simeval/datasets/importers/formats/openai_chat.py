@@ -34,7 +34,9 @@ def looks_like(opening: Opening) -> bool:
         return isinstance(found, list) and all(isinstance(each, dict) and "role" in each for each in found)
     messages = first(found, *_LISTS)
     is_list = isinstance(messages, list) and all(isinstance(each, dict) and "role" in each for each in messages)
-    return is_list or opening.has("request", "response") or opening.has("role", "content")
+    return (
+        is_list or opening.has("request", "response") or opening.has("role", "content") or opening.has("role", "parts")
+    )
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:

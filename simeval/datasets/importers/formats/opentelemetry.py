@@ -1,10 +1,11 @@
 """OpenTelemetry: OTLP/JSON spans of generative AI, in the dialects in use, one export a line or a file of one.
 
-Messages are read from the attributes gen_ai.input.messages and gen_ai.output.messages, from the older
-gen_ai.prompt.N and gen_ai.completion.N, from OpenInference's llm.input_messages.N, and from log records and span events
-(gen_ai.user.message, gen_ai.choice). A file may hold spans and logs side by side, as `{"otlp_traces", "otlp_logs"}` or
-as exports of either kind. Spans make conversations, and sessions (session.id, gen_ai.conversation.id) one, as
-`simeval.datasets.importers.traces` says. A call that was recorded without its content is reported.
+Messages are read from the attributes gen_ai.input.messages and gen_ai.output.messages, from the older gen_ai.prompt.N
+and gen_ai.completion.N, from OpenInference's llm.input_messages.N, from the AI SDK's ai.prompt and ai.response, and
+from log records and span events (gen_ai.user.message, gen_ai.choice). A file may hold spans and logs side by side, as
+`{"otlp_traces", "otlp_logs"}` or as exports of either kind. Spans make conversations, and sessions (session.id,
+gen_ai.conversation.id) one, as `simeval.datasets.importers.traces` says. A call that was recorded without its content
+is reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,10 +32,12 @@ _SESSIONS = (
     "langfuse.session.id",
     "traceloop.association.properties.session_id",
     "traceloop.association.properties.thread_id",
+    *(f"ai.telemetry.metadata.{name}" for name in ("sessionId", "threadId", "conversationId", "chatId")),
 )
 # from the dialect that is in force to those it replaced; each a list of messages
 _ASKED = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", "ai.prompt.messages")
 _ANSWERED = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages")
+_AI_SDK_ANSWERS = ("ai.response", "ai.result")  # of which the older one has less
 _OTHER_OPERATIONS = ("embeddings", "create_agent", "retrieval")
 _VALUES = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 
@@ -133,14 +136,20 @@ def _add(span: Json, said: _Said, trace: Trace) -> bool:
     attributes = {**said.attributes, **span["attributes"]}
     trace.session = trace.session or identity(attributes, *_SESSIONS)
     if not span.get("parentSpanId"):
-        known = {name: value for name, value in attributes.items() if not name.startswith(("gen_ai.", "llm."))}
+        known = {name: value for name, value in attributes.items() if not name.startswith(("gen_ai.", "llm.", "ai."))}
         trace.metadata |= {**known, **filled(name=span.get("name"))}
+    if agent := agent_of(span, attributes):
+        trace.agents[str(span.get("spanId"))] = agent
     if run := tool_run_of(attributes):
         trace.runs.append(run)
+        trace.within[str(span.get("spanId"))] = run
         return False
     if not _is_call(attributes, said):
         return False
-    question, answer = _messages(attributes, _ASKED) or said.asked, _messages(attributes, _ANSWERED) or said.answered
+    question = _messages(attributes, _ASKED) or _ai_sdk_prompt(attributes) or said.asked
+    answer = _messages(attributes, _ANSWERED) or _ai_sdk_answer(attributes) or said.answered
+    if not (question or answer) and attributes.get("gen_ai.operation.name") == "invoke_agent" and not _failure(span):
+        return True  # the calls that were made within it say what was said
     call = _call(span, attributes, question, answer)
     if not any(turn.text or any("result" in each for each in turn.results) for turn in (*call.asked, *call.answered)):
         raise ValueError(_failure(span) or NO_CONTENT)
@@ -155,7 +164,7 @@ def _is_call(attributes: Json, said: _Said) -> bool:
     kind, operation = str(attributes.get("openinference.span.kind", "LLM")), attributes.get("gen_ai.operation.name")
     if operation in _OTHER_OPERATIONS or kind not in ("LLM", "AGENT"):
         return False
-    known = (operation, attributes.get("gen_ai.request.model"), attributes.get("llm.model_name"))
+    known = (operation, *map(attributes.get, ("gen_ai.request.model", "llm.model_name", "ai.prompt")))
     return bool(any(known) or said.asked or said.answered or _messages(attributes, _ASKED))
 
 
@@ -167,7 +176,7 @@ def _call(span: Json, attributes: Json, question: list[Any], answer: list[Any]) 
         name.removeprefix("gen_ai.usage.").removeprefix("llm.token_count."): attributes[name] for name in attributes
     }
     counted = usage(short) or usage({"input": short.get("prompt"), "output": short.get("completion")})
-    model = first(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+    model = first(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
     choices = len(answer) if len(answer) > 1 else None  # of several the first counts
     return Call(
         call_id=str(span.get("spanId")),
@@ -187,8 +196,38 @@ def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
                 yield turn
 
 
+def calls_in(span: Json) -> list[Json]:
+    """Return the tools that a model called in the answer that a span was recorded with."""
+    attributes = span["attributes"]
+    answer = _messages(attributes, _ANSWERED) or _ai_sdk_answer(attributes)
+    said = (each if is_message(each) else {"role": "assistant", **each} for each in answer if isinstance(each, Mapping))
+    return [call for turn in _turns(said) for call in turn.calls]
+
+
+def agent_of(span: Json, attributes: Json) -> str:
+    """Return the name of the agent that a span is a run of, or a call by; empty where none is named."""
+    named = first(attributes, "gen_ai.agent.name", "agent.name", "agent_name")
+    if named is None and attributes.get("openinference.span.kind") == "AGENT":
+        named = span.get("name")
+    return str(named or "")
+
+
 def tool_run_of(attributes: Json) -> Json:
     """Return the tool that a span is the run of; empty where it is none."""
+    if "ai.toolCall.name" in attributes:  # the AI SDK
+        return filled(
+            id=attributes.get("ai.toolCall.id"),
+            name=attributes["ai.toolCall.name"],
+            arguments=loaded(first(attributes, "ai.toolCall.args", "ai.toolCall.input")),
+            result=loaded(first(attributes, "ai.toolCall.result", "ai.toolCall.output")),
+        )
+    if attributes.get("openinference.span.kind") == "TOOL" and "tool.name" in attributes:
+        return filled(
+            id=first(attributes, "tool_call.id", "tool.id"),
+            name=attributes["tool.name"],
+            arguments=loaded(first(attributes, "tool_call.function.arguments", "input.value")),
+            result=loaded(attributes.get("output.value")),
+        )
     if attributes.get("gen_ai.operation.name") != "execute_tool":
         return {}
     return filled(
@@ -212,6 +251,25 @@ def _messages(attributes: Json, names: Iterable[str]) -> list[Any]:
         found = whole if isinstance(whole, list) else _numbered(attributes, f"{name}.")
         if found:
             return found
+    return []
+
+
+def _ai_sdk_prompt(attributes: Json) -> list[Any]:
+    """Return the messages of a call of the AI SDK that names a system prompt and a text, or messages."""
+    prompt = mapping(attributes.get("ai.prompt"))
+    system, asked = prompt.get("system"), first(prompt, "messages", "prompt")
+    listed = asked if isinstance(asked, list) else [{"role": "user", "content": asked}] if asked else []
+    return [*([{"role": "system", "content": system}] if system and listed else []), *listed]
+
+
+def _ai_sdk_answer(attributes: Json) -> list[Any]:
+    """Return the answer of a call of the AI SDK, as a message with its tool calls."""
+    for name in _AI_SDK_ANSWERS:
+        text = first(attributes, f"{name}.text", f"{name}.object")
+        calls = loaded(attributes.get(f"{name}.toolCalls"))
+        if text or calls:
+            reason = attributes.get(f"{name}.finishReason")
+            return [{"role": "assistant", "content": text, **filled(tool_calls=calls, finish_reason=reason)}]
     return []
 
 

@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 from simeval.datasets.dataset import Example
+from simeval.datasets.importers.columns import is_reference
 from simeval.datasets.importers.records import Opening, Unreadable, read_text
 
 NAME = "promptfoo"
@@ -38,6 +39,7 @@ def _converted(row: dict[str | None, str | None], line: int) -> Example | Unread
     cells = {str(name): str(value) for name, value in row.items()}
     own = {name: value for name, value in cells.items() if name.startswith(_OWN) and value}
     return Example(
-        inputs={name: value for name, value in cells.items() if not name.startswith(_OWN)},
+        inputs={name: value for name, value in cells.items() if not is_reference(name)},
+        outputs={name: value for name, value in cells.items() if is_reference(name) and not name.startswith(_OWN)},
         metadata={name.removeprefix(_OWN).removeprefix("metadata:"): value for name, value in own.items()},
     )
