@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.conversation import Conversation
+from simeval.core.drafts import whole
 from simeval.core.serialization import Json, encode_conversation, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation
 from simeval.datasets.dataset import RETURNED
@@ -123,14 +124,14 @@ class Rows:
 
     def to_csv(self, path: str | Path) -> None:
         """Write the rows as a table. Goes through them twice: columns are those of all of them."""
-        with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        with whole(path, newline="") as file:
             writer = csv.DictWriter(file, self.columns())
             writer.writeheader()
             writer.writerows(row.flat() for row in self)
 
     def to_jsonl(self, path: str | Path) -> None:
         """Write one JSON object a line, with the whole conversation."""
-        with Path(path).open("w", encoding="utf-8", errors="backslashreplace") as file:
+        with whole(path) as file:
             file.writelines(f"{json.dumps(row.encode(), ensure_ascii=False)}\n" for row in self)
 
     def to_pandas(self) -> Any:

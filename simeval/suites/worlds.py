@@ -25,6 +25,7 @@ from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import (
+    PlacesKept,
     hidden,
     places_in,
     require_places,
@@ -140,12 +141,13 @@ def secrets_of(app: object, suite: Sequence[object] = ()) -> list[object]:
     """Return the values that nobody is to see: those of an app that is reached by a protocol, and of probes."""
     worlds = [getattr(each, "world", None) for each in suite]
     given = [each.arguments for each in worlds if isinstance(each, NamedWorld) and each.kind is Probes]
-    found = [secret for probes in given for probe in probes.values() for secret in _secrets_of_probe(probe)]
-    return [*getattr(app, "secrets", ()), *found]
+    listed = [step if isinstance(step, list) else [step] for probes in given for step in probes.values()]
+    steps = [each for some in listed for each in some if isinstance(each, Mapping)]
+    return [*getattr(app, "secrets", ()), *(secret for step in steps for secret in _secrets_of_probe(step))]
 
 
 def _secrets_of_probe(probe: Mapping[str, Any]) -> list[object]:
-    headers = {name: written(value, {}) for name, value in probe.get("headers", {}).items()}
+    headers = {name: written(value, PlacesKept()) for name, value in probe.get("headers", {}).items()}
     named = [probe["url"]] if "url" in probe else [f"cmd:{probe['command']}"]
     found = [secret for each in named for secret in secrets_in(each)]
     return [*found, *secret_headers(headers), *secrets_in_template(list(probe.values()))]

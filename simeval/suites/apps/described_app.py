@@ -17,6 +17,7 @@ from simeval.suites.apps.http_request import require_no_json_text
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reading, Reply, wanted_of
 from simeval.suites.apps.templates import (
+    PLACES,
     PlacesKept,
     filled,
     places_in,
