@@ -102,12 +102,20 @@ class _Reports:
             show(line, self.json_path)
         each_tried(
             lambda: write_json(self.json_path, encode_suite(result.results, result.run, version=__version__)),
-            lambda: self.junit_path and write_text(self.junit_path, junit_xml(result.results, result.run)),
-            lambda: self.html_path and result.to_html(self.html_path),
+            lambda: self._write_junit(result),
+            lambda: self._write_html(result),
             lambda: self._write_sarif(result),
             lambda: write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes)),
         )
         return result, told_of(page)
+
+    def _write_junit(self, result: SuiteResult) -> None:
+        if self.junit_path:
+            write_text(self.junit_path, junit_xml(result.results, result.run))
+
+    def _write_html(self, result: SuiteResult) -> None:
+        if self.html_path:
+            result.to_html(self.html_path)
 
     def _write_sarif(self, result: SuiteResult) -> None:
         if self.sarif_path:

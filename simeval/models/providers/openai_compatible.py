@@ -164,8 +164,8 @@ class CompatibleModel:
                     streamed = StreamedAnswer(clock)
                     await streamed.read(bounded(response.content))
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
-                body = await body_of(response.content.iter_any())
-                text = body.decode(response.charset or "utf-8")
+                came = await body_of(response.content.iter_any())
+                text = came.decode(response.charset or "utf-8")
                 return _Answer(response.status, text, response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:
             host = urlsplit(self._url).netloc.rpartition("@")[2]  # no password, and no query
