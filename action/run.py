@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 
 REPORTS = Path("simeval-reports")
 FORMS = {"--json": "report.json", "--junit": "report.xml", "--html": "report.html", "--markdown": "report.md"}
@@ -36,7 +37,12 @@ def outputs() -> dict[str, str]:
 def main() -> int:
     """Run, write the outputs of this step, and return the exit status."""
     REPORTS.mkdir(exist_ok=True)
-    status = subprocess.run(command_of(os.environ), check=False).returncode  # noqa: S603  (its inputs are the job's)
+    token = token_hex(16)  # until it is written again, nothing that an app said is a command to GitHub
+    print(f"::stop-commands::{token}", flush=True)  # noqa: T201
+    try:
+        status = subprocess.run(command_of(os.environ), check=False).returncode  # noqa: S603  (inputs are the job's)
+    finally:
+        print(f"\n::{token}::", flush=True)  # noqa: T201
     with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as file:
         file.writelines(f"{name}={value}\n" for name, value in outputs().items())
     return status

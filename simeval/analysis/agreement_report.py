@@ -6,7 +6,9 @@ from math import isnan
 from typing import Any, Literal
 
 from simeval.core.serialization import plain
-from simeval.core.tables import indent
+from simeval.core.tables import indent as indented
+from simeval.core.tables import line_of
+from simeval.core.terminal import printed_room
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_share
 from simeval.results.reliability import show_coefficient
@@ -23,6 +25,11 @@ ADVICE: Mapping[Trust, str] = {
 }
 WEIGHTED = "; more that the judge fails were drawn, so rates and coefficients are weighted to be those of all"
 ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow, and no advice is given
+
+
+def indent(text: str, spaces: int) -> str:
+    """Wrap a text at the width of the terminal that it is printed on, every line of it indented."""
+    return indented(text, spaces, width=line_of(printed_room()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simeval.analysis.agreement_report import indent
 from simeval.analysis.labels import Label, judged_in
 from simeval.analysis.saved_run import SavedRun, scenarios_of
-from simeval.core.tables import indent
 
 MOST_SHOWN = 20
 

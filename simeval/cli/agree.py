@@ -42,7 +42,7 @@ def agree(
 
 def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str, key: str | None) -> None:
     require_writable(json_path, read=(result, labels, store))
-    document = load_result(result, store, f"result {result!r}")
+    document = load_result(result, store, f"result {result!r}", of_a_suite=True)
     report = agreement(document, labels or _stored_labels(document, store, key), alpha=alpha)
     show(report, json_path)
     write_json(json_path, encode_agreement(report))
@@ -77,7 +77,7 @@ def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
 
 def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> None:
     require_writable(str(out), read=(result, store))
-    run = load_run(load_result(result, store, f"result {result!r}"))
+    run = load_run(load_result(result, store, f"result {result!r}", of_a_suite=True))
     rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
     write_sample(rows, out)
     sys.stdout.write(SAMPLED.format(rows=len(rows), out=out, drawn=min(sample, trials), trials=trials))

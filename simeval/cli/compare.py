@@ -11,7 +11,7 @@ from simeval.analysis.comparison_markdown import change_part, comparison_markdow
 from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison, noun_of, told_of
 from simeval.analysis.many_runs import compare_many, encode_many, many_text
 from simeval.analysis.saved_run import Source, read_json, read_result
-from simeval.cli.output import reader, require_writable, show, status_of, write_json, write_markdown
+from simeval.cli.output import reader, require_apart, require_writable, show, status_of, write_json, write_markdown
 from simeval.core.markdown import Part, escaped
 from simeval.core.terminal import Color, terminal_of
 from simeval.errors import DefinitionError
@@ -37,6 +37,7 @@ def _compare(
     color: Color,
     **options: Any,
 ) -> int:
+    require_apart({"--json": json_path, "--html": html_path, "--markdown": markdown_path})
     for path in (json_path, html_path, markdown_path):
         require_writable(path, read=(baseline, *candidates, store))
     if len(candidates) > 1 and (html_path or markdown_path):
@@ -84,15 +85,18 @@ def changes_part(comparison: Comparison) -> Part:
     return change_part(comparison, title=f"**Changes**: {escaped(said)}")
 
 
-def load_result(name: str, store: str, where: str) -> Any:
-    """Return the JSON result that a file holds, or the store of a run. Raises DefinitionError where there is none."""
+def load_result(name: str, store: str, where: str, *, of_a_suite: bool = False) -> Any:
+    """Return the JSON result that a file holds, or the store of a run. Raises DefinitionError where there is none.
+
+    The last run is the last that has ended, and, where that is wanted, is `of_a_suite`.
+    """
     if Path(name).is_file() or Path(name).suffix == ".json":
         return read_json(Path(name), where)
-    from simeval.store.runs import Runs
+    from simeval.store.runs import Runs, has_ended, is_of_a_suite
 
     database = open_database(store, must_exist=True)
     try:
         runs = Runs(database)
-        return runs.document(runs.find(name))
+        return runs.document(runs.find(name, is_of_a_suite if of_a_suite else has_ended))
     finally:
         database.close()

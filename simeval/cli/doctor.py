@@ -21,7 +21,7 @@ import anyio
 import click
 
 from simeval.cli.options import overrides
-from simeval.cli.output import status_of
+from simeval.cli.output import show, status_of
 from simeval.core.logs import configure_logging
 from simeval.core.retry_config import RetryConfig
 from simeval.core.setting_choices import ModelRole
@@ -67,12 +67,11 @@ def show_health(
         given, terminal = overrides(context), terminal_of(sys.stdout, color)
         findings: list[Finding] = []
         for finding in _findings(given, Cast(None, judge_model, user_model), is_called=call):
-            sys.stdout.write("\n".join(_lines(terminal, finding)) + "\n")
-            sys.stdout.flush()
+            show("\n".join(_lines(terminal, finding)), None)
             findings.append(finding)
         wrong = [finding.name for finding in findings if finding.is_wrong]
         said = f"to fix: {', '.join(wrong)}" if wrong else "everything that was checked is fine"
-        sys.stdout.write(f"\n{said}\n")
+        show(f"\n{said}", None)
         return WRONG if wrong else 0
 
     return status_of(work)

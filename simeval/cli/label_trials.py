@@ -19,7 +19,7 @@ from simeval.core.transcript import transcript_lines
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
-from simeval.store.runs import Runs
+from simeval.store.runs import Runs, is_of_a_suite
 
 ENTER, LEAVE, CLEAR = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[2J\x1b[H"
 UP, DOWN, ENTERED = ("\x1b[A", "k"), ("\x1b[B", "j", " ", "\r", "\n"), ("\r", "\n")
@@ -56,7 +56,7 @@ def label_run(store: str, asked: Asked) -> int:
 
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
-    run_id = runs.find(asked.run)
+    run_id = runs.find(asked.run, is_of_a_suite)
     document = runs.document(run_id)
     items = label_items(
         document,

@@ -7,6 +7,7 @@ import click
 
 from simeval.cli import CONTEXT
 from simeval.cli.usage import WRITTEN, Misused, understood
+from simeval.core.terminal import make_printable
 from simeval.core.version import __version__
 
 SUMMARIES = {  # the first sentence of each command's help; a test compares them
@@ -66,6 +67,11 @@ COMMANDS_ELSEWHERE = {  # what other tools call commands, and options, by what t
 
 class Commands(click.Group):
     """Commands whose names and summaries are at hand at once, and whose options take 25 ms to make."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Read the command line and do what it asks for, whatever standard output and error are."""
+        make_printable()
+        return super().main(*args, **extra)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

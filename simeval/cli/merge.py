@@ -5,7 +5,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from simeval.analysis.merging import merge
-from simeval.cli.output import NOT_COMPLETED, require_writable, say, show, status_of, write_json, write_text
+from simeval.cli.output import (
+    NOT_COMPLETED,
+    require_apart,
+    require_writable,
+    say,
+    show,
+    status_of,
+    write_json,
+    write_text,
+)
 from simeval.cli.run import STATUS
 from simeval.core.version import __version__
 from simeval.results.encoding import encode_suite
@@ -27,6 +36,7 @@ def merge_runs(
     """Merge the runs of shards, each in the store or the last of a store of its own; give the exit status."""
 
     def work() -> int:
+        require_apart({"--json": json_path, "--junit": junit_path, "--html": html_path})
         for path in (json_path, junit_path, html_path):
             require_writable(path, read=(store, *runs))
         with ExitStack() as open_stores:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import click
 
+from simeval.core.credentials import shown
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
@@ -57,7 +58,7 @@ def _trying() -> str:
     command = commands.get_command(context, "try")
     options = command.get_params(context) if command else []
     flags = [flag for each in options if isinstance(each, click.Option) and not each.is_flag for flag in each.opts]
-    return shlex.join(["simeval", "try", str(suite), *_written(flags)])
+    return shlex.join(["simeval", "try", str(suite), *map(shown, _written(flags))])
 
 
 def _written(flags: Collection[str]) -> Iterator[str]:
@@ -85,7 +86,7 @@ def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:
             next(arguments, None)
         elif argument.partition("=")[0] not in without:
             kept.append(argument)
-    return shlex.join(["simeval", *kept, *added])
+    return shlex.join(["simeval", *map(shown, kept), *added])
 
 
 def is_kept(settings: Settings) -> bool:

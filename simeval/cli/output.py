@@ -5,11 +5,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
+from simeval.core.credentials import secrets_in
+from simeval.core.drafts import whole
 from simeval.core.logs import log
+from simeval.core.redaction import Redactor
 from simeval.core.terminal import written
 from simeval.errors import DefinitionError, SimevalError, StoreError
 
@@ -17,16 +19,8 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on 
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 
 
-def make_printable() -> None:
-    """Let standard output and error escape what they cannot print: an app may say anything."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def status_of(act: Callable[[], int | None]) -> int:
     """Return what `act` gives, else 0; say what it raises, and give the status of that."""
-    make_printable()
     try:
         return act() or 0
     except DefinitionError as error:
@@ -38,9 +32,16 @@ def status_of(act: Callable[[], int | None]) -> int:
 
 
 def say(problem: object, status: int) -> int:
-    """Write a problem to standard error and give the status."""
-    _write(sys.stderr, f"simeval: {problem}\n")
+    """Write a problem to standard error, without the secrets of the command line, and give the status."""
+    _write(sys.stderr, f"simeval: {_redactor().clean(str(problem))}\n")
     return status
+
+
+def _redactor() -> Redactor:
+    """Return what knows the secrets of the addresses and commands that stand on the command line."""
+    redactor = Redactor()
+    redactor.learn(secret for argument in sys.argv[1:] for secret in secrets_in(argument))
+    return redactor
 
 
 def show(text: object, json_path: str | None) -> None:
@@ -55,6 +56,18 @@ def reader(json_path: str | None) -> TextIO:
 
 def _write(stream: TextIO, text: str) -> None:
     written(stream, partial(stream.write, text))
+
+
+def each_tried(*writes: Callable[[], object]) -> None:
+    """Write several outputs, each whatever becomes of the others. Raises the first StoreError when all were tried."""
+    failed: list[StoreError] = []
+    for write in writes:
+        try:
+            write()
+        except StoreError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 def write_json(path: str | None, found: Mapping[str, Any]) -> None:
@@ -91,9 +104,20 @@ def write_text(path: str, text: str) -> None:
         _write(sys.stdout, text)
         return
     try:
-        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+        with whole(path) as file:
+            file.write(text)
     except OSError as error:
         raise StoreError(path, problem=str(error.strerror)) from error
+
+
+def require_apart(outputs: Mapping[str, str | None]) -> None:
+    """Raise DefinitionError where two outputs would stand in one file, or both on standard output."""
+    named = [(option, path) for option, path in outputs.items() if path is not None]
+    for number, (option, path) in enumerate(named):
+        for other, same in named[:number]:
+            if path == same or ("-" not in (path, same) and _is_same(Path(path), Path(same))):
+                do = "give each a file of its own"
+                raise DefinitionError(option, found=f"{path!r} is where {other} is written", do=do)
 
 
 def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:

@@ -10,9 +10,10 @@ from time import perf_counter
 import anyio
 
 from simeval.cli.entrants import read_suite
-from simeval.cli.output import NOT_COMPLETED, status_of
+from simeval.cli.output import NOT_COMPLETED, show, status_of
 from simeval.core.capture import Caught, capture, place_of, said_of
 from simeval.core.conversation import SESSION
+from simeval.core.redaction import Redactor
 from simeval.core.serialization import plain
 from simeval.core.tables import printable
 from simeval.core.terminal import Color, Terminal, terminal_of
@@ -22,6 +23,7 @@ from simeval.suites.apps.outcomes import of_exception
 from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp, TimedResponse
 from simeval.suites.cast import Cast
 from simeval.suites.files import SUFFIXES
+from simeval.suites.worlds import secrets_of
 
 LABEL = 12  # cells of the names before what is shown
 
@@ -32,9 +34,10 @@ def probe(named: str, *, message: str, color: Color) -> int:
     def work() -> int:
         app = _app(named)
         exchange, seconds = anyio.run(_sent, app, message)
-        terminal = terminal_of(sys.stdout, color)
+        terminal, redactor = terminal_of(sys.stdout, color), Redactor.of(())
+        redactor.learn(secrets_of(app))
         for name, text in _parts(app, message, exchange, seconds):
-            sys.stdout.write("\n".join(_line(terminal, name, text)) + "\n")
+            show("\n".join(_line(terminal, name, redactor.clean(text))), None)
         return NOT_COMPLETED if exchange.response is None else 0
 
     return status_of(work)

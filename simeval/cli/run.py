@@ -6,8 +6,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import chdir, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,8 +22,9 @@ from simeval.cli.output import (
     BAD_INPUT,
     INTERRUPTED,
     NOT_COMPLETED,
-    make_printable,
+    each_tried,
     reader,
+    require_apart,
     require_writable,
     say,
     show,
@@ -49,6 +51,7 @@ from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.cast import MODELS, Cast
 from simeval.suites.files import Line, Suite
+from simeval.suites.worlds import secrets_of
 
 if TYPE_CHECKING:
     from simeval.cli.baseline import Baseline
@@ -75,7 +78,9 @@ class _Reports:
     baseline: "Baseline | None" = None
 
     def require_writable(self, read: Sequence[object]) -> None:
-        for path in (self.json_path, self.junit_path, self.html_path, self.markdown_path, self.sarif_path):
+        paths = (self.json_path, self.junit_path, self.html_path, self.markdown_path, self.sarif_path)
+        require_apart(dict(zip(("--json", "--junit", "--html", "--markdown", "--sarif"), paths, strict=True)))
+        for path in paths:
             require_writable(path, read=read)
         if self.sarif_path and not self.lines:
             found = "found no attack that stands in a file"
@@ -95,17 +100,28 @@ class _Reports:
             [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings), is_mute=_is_mute(result))
         ):
             show(line, self.json_path)
-        write_json(self.json_path, encode_suite(result.results, result.run, version=__version__))
+        each_tried(
+            lambda: write_json(self.json_path, encode_suite(result.results, result.run, version=__version__)),
+            lambda: self._write_junit(result),
+            lambda: self._write_html(result),
+            lambda: self._write_sarif(result),
+            lambda: write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes)),
+        )
+        return result, told_of(page)
+
+    def _write_junit(self, result: SuiteResult) -> None:
         if self.junit_path:
             write_text(self.junit_path, junit_xml(result.results, result.run))
+
+    def _write_html(self, result: SuiteResult) -> None:
         if self.html_path:
             result.to_html(self.html_path)
+
+    def _write_sarif(self, result: SuiteResult) -> None:
         if self.sarif_path:
             from simeval.cli.sarif import sarif  # most runs hold no attack
 
             write_json(self.sarif_path, sarif(result.results, self.lines))
-        write_markdown(self.markdown_path, lambda: run_markdown(page, more=changes))
-        return result, told_of(page)
 
 
 def _is_mute(result: SuiteResult) -> bool:
@@ -155,7 +171,6 @@ def run_suite(
     color: Color,
 ) -> int:
     """Run a suite and give the exit status; everything a person must read goes to standard error or output."""
-    make_printable()
     is_silent = quiet or context.meta.get(OVERRIDES, {}).get("display") == "none"
     told = show_log(log_level or ("error" if is_silent else "info"), log_format, detailed=verbose)
     reports = _Reports(json_path, junit_path, html_path, markdown_path, color, verbose, quiet, told, sarif_path)
@@ -168,6 +183,7 @@ def run_suite(
             given = overrides(context)
             loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples, given)
             handler = handler_of(cast, loaded.settings.overridden(given))
+            clean = _cleaner(settings, secrets_of(handler, loaded.scenarios))
             reports = replace(reports, lines=loaded.lines)
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
@@ -183,7 +199,8 @@ def run_suite(
                 reports = replace(reports, baseline=held_against)
             with placed(cast, settings, "app", *MODELS):
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-                result = anyio.run(_evaluate, engine, loaded, handler)
+                with chdir(Path.cwd()):  # an app may leave the folder, from which reports are named
+                    result = anyio.run(_evaluate, engine, loaded, handler)
         result, head = reports.write(result, settings)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
@@ -258,9 +275,11 @@ def _planned(suite: Suite, run: str, samples: int | None, settings: Settings) ->
     return planned(suite, run, str(settings.store), settings)
 
 
-def _cleaner(settings: Settings) -> Callable[[str], str]:
-    """Return what takes the secrets of these settings out of texts."""
-    return redactor_of(settings).clean
+def _cleaner(settings: Settings, secrets: Sequence[object] = ()) -> Callable[[str], str]:
+    """Return what takes the secrets of these settings out of texts, and those of an app."""
+    redactor = redactor_of(settings)
+    redactor.learn(secrets)
+    return redactor.clean
 
 
 async def _evaluate(engine: Engine, scenarios: Suite, handler: ExampleHandler) -> SuiteResult:
@@ -277,6 +296,8 @@ def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
     """Say how what was finished can be gone on with, where it is kept."""
     if not is_kept(settings):
         return "" if settings.store is None else f"; what was finished is in {settings.store}"
+    if "://" not in str(settings.store) and not Path(str(settings.store)).is_file():
+        return f"\nnothing is kept: there is no {settings.store} any more"
     if result is None:
         return f"; `{shlex.join(['simeval', 'runs', *store_flag(settings)])}` lists what is kept"
     command = command_again("--resume", result.run.run_id)

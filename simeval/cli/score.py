@@ -12,8 +12,8 @@ from simeval.cli.options import overrides
 from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
-    make_printable,
     reader,
+    require_apart,
     require_writable,
     say,
     show,
@@ -81,7 +81,6 @@ def score_file(
     **chosen: str | None,
 ) -> int:
     """Measure the conversations of a file and give the exit status; scorers are made with what is `chosen`."""
-    make_printable()
     told = configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
 
     def work() -> int:
@@ -100,6 +99,7 @@ def score_file(
         unset = [*OF_SUITES, *(["escalate"] if len(judges) < 2 else []), *([] if is_judged else ["judge_examples"])]
         usual = {name: getattr(DEFAULTS, name) for name in unset}
         settings = project.settings.overridden({**usual, **overrides(context)})
+        require_apart({"--json": json_path, "--html": html_path})
         for path in (json_path, html_path):
             files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
             require_writable(path, read=files)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.cli.opened import with_store
-from simeval.cli.output import require_writable, show, write_json, write_text
+from simeval.cli.output import require_apart, require_writable, show, write_json, write_text
 from simeval.cli.rows import WantedRows, show_rows
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.tables import printable, render_table
@@ -74,6 +74,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
             found = {name: value for name, value in rows.items() if name != "rows"}
             show_rows(database, run_id, WantedRows(**found, limit=wanted.limit or MOST_ROWS))
             return
+        require_apart({"--json": json_path, "--html": written.html_path, "--markdown": written.markdown_path})
         for path in (json_path, written.html_path, written.markdown_path):
             require_writable(path, read=(store, written.baseline))
         if json_path is not None:

@@ -9,7 +9,7 @@ import click
 
 from simeval.cli.entrants import handler_of, placed, read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say, status_of
+from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say, show, status_of
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message
@@ -101,5 +101,4 @@ def _judgement(result: SuiteResult, terminal: Terminal) -> list[str]:
 
 
 def _write(lines: Sequence[str], terminal: Terminal) -> None:
-    sys.stdout.write(f"{terminal.finished(lines)}\n")
-    sys.stdout.flush()
+    show(terminal.finished(lines), None)

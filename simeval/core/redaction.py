@@ -18,10 +18,17 @@ from simeval.errors import DefinitionError
 
 MASK = "[secret]"
 SHORTEST = 8  # characters; shorter values would mask ordinary words
+SHORTEST_LEARNT = 6  # of what is known to be secret
 
 _NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_?\d+)?$", re.IGNORECASE)
 _HEADERS = ("headers", "extra_headers")
-_OPEN_HEADERS = frozenset({"accept", "content-type", "user-agent", "http-referer", "x-title"})
+_OPEN_HEADERS = frozenset(
+    {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-type", "http-referer"}
+    | {"origin", "referer", "user-agent", "x-title"}
+)
+_PASSWORD = re.compile(r"://[^\s/:@]{0,100}:([^\s/@]+)@")
+_KEPT_IN_URLS = ("", "/", "?/:@-._~!$'()*,")  # what clients leave as it is in a query
+_NAMED_VALUE = re.compile(r"=\s*\"?([^\";,\s]+)")  # in a header: of a cookie, for instance
 # What people write where a key is asked for and none is needed, and what passwords are called in examples: as
 # secrets they would mask the words of every conversation.
 _PLACEHOLDERS = frozenset(
@@ -42,7 +49,7 @@ _SCHEME = r"(?:bearer|basic|token|digest|negotiate|api-?key)"
 # groups, if any, are kept.
 _KINDS: Sequence[tuple[Sequence[str], str]] = (
     (["private key"], rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----(?:{_PEM_ENDS}|{_PEM_CUT})"),
-    (["://"], r"(://[^\s/:@'\"<>]{0,100}:)[^\s/'\"<>]{1,200}(?=@)"),
+    (["://"], r"(://[^\s/:@'\"<>]{0,100}:)(?!\$\{\w{1,100}\}@)[^\s/'\"<>]{1,200}(?=@)"),
     (["authorization"], rf"(?i:(\bauthorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?{_SCHEME}\s+))[^\s\"',;]{{8,}}"),
     (["bearer"], r"(?i:(\bbearer\s{1,4}))(?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/\-]{8,}=*"),
     (
@@ -76,9 +83,12 @@ def _shapes() -> Sequence[tuple[str, re.Pattern[str], str]]:
 _SHAPES = _shapes()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Redactor:
-    """Masks known secrets, what matches the user's patterns, and what looks like a key or a password."""
+    """Masks known secrets, what matches the user's patterns, and what looks like a key or a password.
+
+    It may learn more of them: whoever holds it masks these, too, from then on.
+    """
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
     patterns: tuple[re.Pattern[str], ...] = ()
@@ -89,10 +99,17 @@ class Redactor:
 
         `patterns` are regular expressions of further secrets. Raises DefinitionError for one that cannot be used.
         """
-        environment = (value for name, value in os.environ.items() if _NAMES.search(name))
+        environment = [value for name, value in os.environ.items() if _NAMES.search(name)]
+        environment += [part for value in os.environ.values() if "://" in value for part in _PASSWORD.findall(value)]
         known = {str(value) for value in (*values, *environment) if value}
         found = {form for value in known if _is_secret(value) for form in _forms(value)}
         return cls(tuple(sorted(found, key=len, reverse=True)), tuple(_compiled(pattern) for pattern in patterns))
+
+    def learn(self, values: Iterable[object]) -> None:
+        """Know further secrets: those of an app, which is not known when a run is made ready."""
+        known = {str(value) for value in values}
+        found = {form for value in known if _is_secret(value, SHORTEST_LEARNT) for form in _forms(value)}
+        self.secrets = tuple(sorted({*self.secrets, *found}, key=len, reverse=True))
 
     def clean(self, text: str) -> str:
         """Return the text with every secret masked."""
@@ -155,29 +172,27 @@ def secret_options(options: Mapping[str, object]) -> list[object]:
     found: list[object] = []
     for name, value in options.items():
         if isinstance(value, Mapping):
-            found += _secret_headers(value) if name in _HEADERS else secret_options(value)
+            found += secret_headers(value) if name in _HEADERS else secret_options(value)
         elif _NAMES.search(name):
             found.append(value)
     return found
 
 
-def _secret_headers(headers: Mapping[object, object]) -> list[object]:
-    """Return what headers hold, and of one that names a scheme ("Bearer ...") what stands behind it too."""
-    values = [value for name, value in headers.items() if str(name).lower() not in _OPEN_HEADERS]
-    return [*values, *(str(value).split()[-1] for value in values if str(value).strip())]
+def secret_headers(headers: Mapping[Any, object]) -> list[object]:
+    """Return the values of headers, and their parts: the key behind a scheme ("Bearer ..."), the values of cookies."""
+    values = [str(value) for name, value in headers.items() if str(name).lower() not in _OPEN_HEADERS]
+    parts = [part for value in values for part in (*value.split()[-1:], *_NAMED_VALUE.findall(value))]
+    return [*values, *parts]
 
 
-def _is_secret(value: str) -> bool:
-    return len(value) >= SHORTEST and value.lower() not in _PLACEHOLDERS
+def _is_secret(value: str, shortest: int = SHORTEST) -> bool:
+    return len(value) >= shortest and value.lower() not in _PLACEHOLDERS
 
 
 def _forms(value: str) -> set[str]:
     """Return a secret as it is, and as JSON and URLs write it."""
-    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], _in_url(value)}
-
-
-def _in_url(value: str) -> str:
-    return quote(value, safe="", errors="replace")
+    in_json = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    return {value, *in_json, *(quote(value, safe=kept, errors="replace") for kept in _KEPT_IN_URLS)}
 
 
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:

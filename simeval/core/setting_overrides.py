@@ -59,6 +59,7 @@ class SettingOverrides(TypedDict, total=False):
     app_requests_per_minute: int | None
     app_timeout_seconds: float
     model_timeout_seconds: float
+    max_answer_bytes: int
     requests_per_minute: int | None
     tokens_per_minute: int | None
     outage_seconds: float

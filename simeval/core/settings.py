@@ -8,6 +8,7 @@ from typing import Any
 
 from simeval.core import escalation, judge_settings, trace_settings
 from simeval.core import setting_choices as choices
+from simeval.core.bodies import MOST_BYTES
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.journal import Journal
 from simeval.core.meant_settings import meant_setting
@@ -236,6 +237,15 @@ class Settings:
         default=60.0,
         metadata=about(
             LIMITS, "Seconds that a call to a model may take.", flag="--model-timeout", check=require_seconds
+        ),
+    )
+    max_answer_bytes: int = field(
+        default=MOST_BYTES,
+        metadata=about(
+            LIMITS,
+            "Bytes that an answer of the app or of a model may have, unpacked; of a stream in all.",
+            flag="--max-answer",
+            check=require_whole,
         ),
     )
     requests_per_minute: int | None = field(

@@ -9,6 +9,10 @@ GAP = 2  # cells between columns
 LEFT_OUT = "left out for lack of room: {} (--json - has all)"  # columns
 _HARMLESS = "\n\t\u200c\u200d"  # joiners hold an emoji of several people, and words of Persian, together
 
+LONGEST_WORD = 2_000  # characters without a space: wrapping takes the square of them
+LONGEST_TEXT = 50_000
+_LONG_WORD = re.compile(rf"(\S{{{LONGEST_WORD}}})(\S+)")
+
 _R = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
 _RIGHT_TO_LEFT = re.compile(f"{_R}+(?:[ .,:;!?\"'()-]+{_R}+)*")
 _ISOLATED = "\u2068\\g<0>\u2069"  # what is inside is ordered by itself, and does not turn the rest of its line around
@@ -28,7 +32,7 @@ def render_table(
     most = [*widths, *[LINE] * len(headers)]
     columns, is_heading = range(len(headers)), [len(row) == 1 < len(headers) for row in rows]
     wrapped = [
-        [wrap(text, places, break_on_hyphens=False) or [""] for text, places in zip(row, most, strict=False)]
+        [wrap(shortened(text), places, break_on_hyphens=False) or [""] for text, places in zip(row, most, strict=False)]
         for row in rows
     ]
     figures = [row for row, is_alone in zip(wrapped, is_heading, strict=True) if not is_alone]
@@ -37,7 +41,8 @@ def render_table(
         return _stacked(headers, rows, room)
     lines = [list(headers), ["-" * size[c] for c in columns]]
     for row, cells, is_alone in zip(rows, wrapped, is_heading, strict=True):
-        heading = [[line] for line in wrap(row[0], sum(size) + GAP * (len(headers) - 1), break_on_hyphens=False)]
+        room_of_all = sum(size) + GAP * (len(headers) - 1)
+        heading = [[line] for line in wrap(shortened(row[0]), room_of_all, break_on_hyphens=False)]
         lines += heading if is_alone else map(list, zip_longest(*cells, fillvalue=""))
     spaces = " " * GAP
     return "\n".join(spaces.join(map(ljust, map(isolated, line), size)).rstrip() for line in lines)
@@ -56,13 +61,22 @@ def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
 
     lines: list[str] = []
     for first, *others in rows:
-        lines += wrap(first, room, break_on_hyphens=False) if first else []
+        lines += wrap(shortened(first), room, break_on_hyphens=False) if first else []
         for header, cell in zip(headers[1:], others, strict=bool(others)):
             if cell not in ("", "-"):
-                cells = f"{header}: {cell}"
+                cells = shortened(f"{header}: {cell}")
                 lines += wrap(cells, room, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         lines.append("")
     return "\n".join(map(isolated, lines[:-1]))
+
+
+def shortened(text: str) -> str:
+    """Return a text that can be laid out at once: very long words and texts are cut, and say how much is left out."""
+    if len(text) <= LONGEST_WORD:
+        return text
+    cut = _LONG_WORD.sub(lambda found: f"{found[1]}… ({len(found[2]):,} more characters)", text[:LONGEST_TEXT])
+    left_out = len(text) - LONGEST_TEXT
+    return f"{cut}… ({left_out:,} more characters)" if left_out > 0 else cut
 
 
 def line_of(room: int | None) -> int:
@@ -77,7 +91,7 @@ def indent(text: str, spaces: int, *, width: int = LINE) -> str:
     margin = " " * spaces
     lines = [
         line
-        for paragraph in text.splitlines()
+        for paragraph in shortened(text).splitlines()
         for line in wrap(
             paragraph, width, initial_indent=margin, subsequent_indent=margin + "  ", break_on_hyphens=False
         )

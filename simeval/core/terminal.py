@@ -1,13 +1,16 @@
 """What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from errno import EBADF, EPIPE, ESHUTDOWN
+from io import TextIOWrapper
 from shutil import get_terminal_size
 from typing import Literal, TextIO
 
-from simeval.core.tables import isolated, printable
+from simeval.core.tables import isolated, printable, shortened
 
 Color = Literal["auto", "always", "never"]
 Display = Literal["live", "plain", "log", "none"]  # of a run under way
@@ -17,7 +20,38 @@ WIDTH = 100  # where nobody says how wide a line may be
 NARROWEST, WIDEST = 30, 140  # longer lines are hard to read
 _SGR: dict[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 DRAWN = "━·┃●✓✗→…≥≤"  # what a terminal that draws has
-_ASCII = str.maketrans("━·┃●✓✗→…≥≤“”", '=.|ox#>.><""')
+SIGNS = {  # in ASCII; none of them means another one
+    "━": "=",
+    "·": ".",
+    "┃": "|",
+    "●": "o",
+    "✓": "+",
+    "✗": "x",
+    "→": "->",
+    "…": "...",
+    "≥": ">=",
+    "≤": "<=",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "×": "*",
+    "±": "+/-",
+    "µ": "u",
+    "∞": "inf",
+    "≠": "!=",
+    "✅": "+",
+    "❌": "x",
+    "❔": "?",
+    "⚠": "!",
+    "▲": "^",
+    "\u2068": "",
+    "\u2069": "",
+}
+_ASCII = str.maketrans(SIGNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +81,7 @@ class Terminal:
         from wcwidth import width as cells  # 30 ms, which who prints nothing need not wait for
         from wcwidth import wrap
 
+        text = shortened(self._in_signs(text))
         margin = " " * cells(first) if rest is None else rest
         begin, room = first, max(width or self.columns, max(cells(first), cells(margin)) + 8)
         lines = []
@@ -74,7 +109,9 @@ class Terminal:
 
     def finished(self, lines: Sequence[str]) -> str:
         """Join lines, in characters that can be written."""
-        text = "\n".join(lines)
+        return self._in_signs("\n".join(lines))
+
+    def _in_signs(self, text: str) -> str:
         return text if self.draws else text.translate(_ASCII)
 
 
@@ -103,6 +140,32 @@ def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
         colour=is_wanted if color == "auto" else color == "always",
         draws=_can_write(DRAWN, stream),
     )
+
+
+def make_printable() -> None:
+    """Let standard output and error write what they cannot hold in signs that they can, else escaped.
+
+    An app may say anything. A stream that was closed before the program began takes everything to nowhere; opened
+    here, no other file gets its number.
+    """
+    codecs.register_error(_IN_ASCII, _in_ascii)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=_IN_ASCII)
+
+
+_IN_ASCII = "simeval.in_ascii"
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Return characters that an encoding lacks in ASCII: what `codecs` takes as an error handler."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(SIGNS.get(each) or each.encode("ascii", "backslashreplace").decode() for each in lacking), error.end
 
 
 def printed() -> Terminal:
@@ -139,7 +202,9 @@ def written(stream: TextIO, write: Callable[[], object]) -> None:
     try:
         write()
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in (EPIPE, EBADF, ESHUTDOWN):
+            raise
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

@@ -257,6 +257,7 @@ def _nothing(name: str) -> Price | None:  # noqa: ARG001
 async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult:
     """Answer, measure and conclude. Raises DefinitionError before any call is made."""
     settings, judges, clean = context.settings, context.judge_names, context.clean
+    context.learn(asked.target)
     do = "leave it out: only suites of scenarios are shared out"
     require(settings.shard is None, "shard", found=asked.dataset.name, do=do)
     do = 'use "local": only trials of scenarios are run elsewhere'

@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
+from simeval.core.bodies import allow_bytes
 from simeval.core.escalation import judges_said, require_two
 from simeval.core.journal import Journal
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
@@ -57,6 +58,7 @@ from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.named import name_of, require_model_name
 from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.worlds import secrets_of
 
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
@@ -155,6 +157,7 @@ class RunContext:
         self.shared, self.stop, self.past = shared, stop, past
         self.settings = as_begun(shared.settings, past.definition) if past else shared.settings
         self.models, self.store = shared.models, store
+        allow_bytes(self.settings.max_answer_bytes)
         self.embedded_graders: set[str] = set()
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
@@ -187,6 +190,10 @@ class RunContext:
         if not past.owner and await anyio.to_thread.run_sync(take_in, database, past):
             past = await anyio.to_thread.run_sync(load_run, database, past.run_id)
         return cls(shared, store, stop, past)
+
+    def learn(self, app_handler: object, suite: Sequence[ScenarioTest] = ()) -> None:
+        """Mask the secrets of an app, and of the worlds of a suite, in everything that is shown or kept."""
+        self._redactor.learn(secrets_of(app_handler, suite))
 
     async def _record_rubric(self, rubric: RubricRecord) -> None:
         await self.recorder.record(rubric)
@@ -277,6 +284,7 @@ class RunContext:
             answering = Handler.of(model_handler(caller, timeout_seconds=self.settings.app_timeout_seconds))
             return Target(app=self._app(answering), name=handler, model=handler)
         by_columns = dataset is not None and takes_columns(handler, dataset)
+        self.learn(handler)
         name = name_of(handler)
         app = self._app(column_handler(handler) if by_columns else Handler.of(handler), name)
         return Target(app=app, name=name, takes_columns=by_columns)
@@ -378,7 +386,10 @@ class RunContext:
     def stored_rows(self) -> Callable[[str], Iterator[Row]] | None:
         """What reads the rows of a run back from the store; None where there is none that can be read."""
         is_database = callable(getattr(self.store, "read", None))
-        return partial(rows_at, self.settings.store) if is_database else None
+        store = self.settings.store
+        if isinstance(store, (str, Path)) and "://" not in str(store):
+            store = Path(store).absolute()  # an app may change the folder
+        return partial(rows_at, store) if is_database else None
 
     def _reply_cache(self, store: Journal | None) -> ReplyCache:
         return ReplyCache(

@@ -47,6 +47,7 @@ class Simulation:
     @classmethod
     def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> Self:
         """Check a suite, and plan it. Raises DefinitionError before any call is made."""
+        context.learn(app_handler, suite)
         plans = make_plans(
             [each.cleaned(context.clean) if isinstance(each, ScenarioTest) else each for each in suite],
             settings=context.settings,

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from simeval.core.credentials import secrets_among, shown_name
 from simeval.core.redaction import Redactor, secret_options
 from simeval.core.setting_choices import ROLES, ModelRole
 from simeval.core.settings import Settings
@@ -304,7 +305,8 @@ def _streams_the_app(settings: Settings) -> bool:
 
 def redactor_of(settings: Settings) -> Redactor:
     """Return what takes the secrets among the options of all roles, and those of the environment, out of texts."""
-    secrets = [secret for role in (None, *ROLES) for secret in secret_options(settings.options_of(role))]
+    options = [settings.options_of(role) for role in (None, *ROLES)]
+    secrets = [secret for each in options for secret in (*secret_options(each), *secrets_among(each))]
     return Redactor.of(secrets, patterns=settings.secret_patterns)
 
 
@@ -326,7 +328,8 @@ def _key(name: str, address: Mapping[str, Any]) -> Hashable:
 def _account(name: str, address: Mapping[str, Any]) -> str:
     """Return what a model's limits are kept by: its name and, without what is secret of it, its address."""
     secrets = [str(secret) for secret in secret_options(address)]
-    said = [f"{option}={value}" for option, value in sorted(address.items()) if str(value) not in secrets]
+    told = [(option, str(value)) for option, value in sorted(address.items()) if str(value) not in secrets]
+    said = [f"{option}={shown_name(value)}" for option, value in told]
     return " ".join([name, *(each for each in said if "headers" not in each)])
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.conversation import Conversation
+from simeval.core.drafts import whole
 from simeval.core.row_files import quoted_cell
 from simeval.core.serialization import Json, encode_conversation, plain
 from simeval.core.trial import Failure, Judgement, Score, TrialConversation
@@ -129,7 +130,7 @@ class Rows:
         it; returns how many these are. JSON lines have every text as it is.
         """
         columns, quoted = self.columns(), 0
-        with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        with whole(path, newline="") as file:
             writer = csv.writer(file)
             writer.writerow(map(quoted_cell, columns))
             for row in self:
@@ -142,7 +143,7 @@ class Rows:
 
     def to_jsonl(self, path: str | Path) -> None:
         """Write one JSON object a line, with the whole conversation."""
-        with Path(path).open("w", encoding="utf-8", errors="backslashreplace") as file:
+        with whole(path) as file:
             file.writelines(f"{json.dumps(row.encode(), ensure_ascii=False)}\n" for row in self)
 
     def to_pandas(self) -> Any:

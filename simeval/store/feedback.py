@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
+from simeval.core.drafts import whole
 from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
 from simeval.core.redaction import Redactor
 from simeval.core.row_files import json_objects
@@ -66,7 +67,8 @@ class FeedbackBook:
             found = self._database.read(lambda connection: _read(connection))
         lines = [json.dumps(encode_feedback(each)) for each in found]  # plain ASCII, which holds every text
         try:
-            Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+            with whole(path) as file:
+                file.writelines(f"{line}\n" for line in lines)
         except OSError as error:
             raise StoreError(str(path), problem=str(error.strerror)) from error
         return len(found)

@@ -7,6 +7,7 @@ from io import BufferedWriter
 from pathlib import Path
 
 from simeval.core.controls import ControlRecord
+from simeval.core.drafts import privately
 from simeval.core.journal import Journal as Journal
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
@@ -39,11 +40,11 @@ class JsonLinesJournal:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = path.absolute()  # an app may change the folder
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             torn = path.exists() and path.stat().st_size > 0 and _last_byte(path) != b"\n"
-            self._file: BufferedWriter = path.open("ab")
+            self._file: BufferedWriter = open(path, "ab", opener=privately)  # noqa: SIM115
             self._file.write(b"\n" if torn else b"")  # a line that a kill cut off must not swallow the next
         except OSError as error:
             raise DefinitionError(

@@ -66,6 +66,9 @@ def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
         if str(where).lower() == "none":
             raise DefinitionError("store", found="none is kept", do=do)
         raise DefinitionError("store", found=f"there is no {str(where)!r}", do=f"run a suite first, or {do}")
+    if "://" not in str(where) and Path(where).suffix == ".jsonl":
+        do = "name a database with --store, such as runs.db, to read runs back"
+        raise DefinitionError("store", found=f"{str(where)!r} is written only (JSON lines)", do=do)
     from simeval.store.database import Database  # SQLAlchemy takes a while to load
 
     return Database(where)

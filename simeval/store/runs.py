@@ -42,6 +42,18 @@ from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS
 from simeval.store.text_encoding import as_written, from_json
 
 LAST = "last"
+
+
+def has_ended(run: RunSummary) -> bool:
+    """Return whether a run has a result, which others can be compared with."""
+    return run.outcome is not None
+
+
+def is_of_a_suite(run: RunSummary) -> bool:
+    """Return whether a run has a result with conversations of scenarios, which people can label."""
+    return has_ended(run) and not run.dataset
+
+
 LISTED_AT_ONCE = 50  # runs that are read together
 MOST_NAMED = 5  # runs that an error names
 MOST_COMPARED = 1_000  # newest runs among which close names are looked for
@@ -53,11 +65,14 @@ class Runs:
     def __init__(self, database: Database) -> None:
         self._database = as_open(database, "Runs")
 
-    def find(self, name: str) -> str:
+    def find(self, name: str, wanted: Callable[[RunSummary], bool] | None = None) -> str:
         """Return the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
 
-        Raises DefinitionError naming what comes close where there is none, or several.
+        Of runs that are not all `wanted`, the last of those that are. Raises DefinitionError naming what comes close
+        where there is none, or several.
         """
+        if name == LAST and wanted is not None and (fitting := self.recent(1, wanted)):
+            return fitting[0].run_id
         return self._database.read(lambda connection: _find(connection, name))
 
     def recent(self, limit: int = 20, wanted: Callable[[RunSummary], bool] = lambda _: True) -> list[RunSummary]:

@@ -10,12 +10,13 @@ from typing import Any, Self
 import anyio
 
 from simeval.core.capture import Caught, capture
-from simeval.core.redaction import clean_values
+from simeval.core.credentials import secrets_in
+from simeval.core.redaction import clean_values, secret_headers
 from simeval.core.validation import require
 from simeval.core.world import OF_THE_TRIAL, NamedWorld, Unmeasured
 from simeval.errors import DefinitionError, WorldError
 from simeval.suites.apps.before import METHODS
-from simeval.suites.apps.command_app import require_program
+from simeval.suites.apps.command_app import require_program, said_by
 from simeval.suites.apps.http_request import RequestTemplate
 from simeval.suites.apps.http_wire import Wire, values_of
 from simeval.suites.apps.outcomes import AppFailure
@@ -23,7 +24,15 @@ from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
-from simeval.suites.apps.templates import hidden, places_in, require_places, require_variables, written
+from simeval.suites.apps.templates import (
+    PlacesKept,
+    hidden,
+    places_in,
+    require_places,
+    require_variables,
+    secrets_in_template,
+    written,
+)
 from simeval.suites.objects import load_object
 
 PROBE_SECONDS = 30.0
@@ -108,10 +117,9 @@ class _Probe:
 
     async def _output(self, _: Wire, values: Mapping[str, Any]) -> Any:
         parts = [written(each, values) for each in shlex.split(self.found["command"])]
-        done = await anyio.run_process(parts, check=False, env=os.environ)
-        said, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
-        if done.returncode:
-            raise AppFailure(f"exit status {done.returncode}: {quoted(complaint or said) or 'it wrote nothing'}")
+        status, said, complaint = await said_by(parts, env=os.environ)
+        if status:
+            raise AppFailure(f"exit status {status}: {quoted(complaint or said) or 'it wrote nothing'}")
         return value_of(said)
 
 
@@ -127,6 +135,22 @@ def require_session(world: object, app: object, where: str) -> None:
         raise DefinitionError(
             where, found=found, do="put {session} into the app's `request:`, or use {trial} or {seed}"
         )
+
+
+def secrets_of(app: object, suite: Sequence[object] = ()) -> list[object]:
+    """Return the values that nobody is to see: those of an app that is reached by a protocol, and of probes."""
+    worlds = [getattr(each, "world", None) for each in suite]
+    given = [each.arguments for each in worlds if isinstance(each, NamedWorld) and each.kind is Probes]
+    listed = [step if isinstance(step, list) else [step] for probes in given for step in probes.values()]
+    steps = [each for some in listed for each in some if isinstance(each, Mapping)]
+    return [*getattr(app, "secrets", ()), *(secret for step in steps for secret in _secrets_of_probe(step))]
+
+
+def _secrets_of_probe(probe: Mapping[str, Any]) -> list[object]:
+    headers = {name: written(value, PlacesKept()) for name, value in probe.get("headers", {}).items()}
+    named = [probe["url"]] if "url" in probe else [f"cmd:{probe['command']}"]
+    found = [secret for each in named for secret in secrets_in(each)]
+    return [*found, *secret_headers(headers), *secrets_in_template(list(probe.values()))]
 
 
 def read_world(found: object) -> Any:

@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from simeval.cli.view.site import Site
+from simeval.core.drafts import write_whole
 from simeval.errors import DefinitionError, StoreError
 
 INDEX = "index.html"
@@ -25,8 +26,7 @@ def write_bundle(site: Site, folder: Path) -> tuple[int, list[str]]:
             continue
         file = folder / (f"{path}{INDEX}" if path.endswith("/") or not path else path)
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(answer.text, encoding="utf-8", errors="backslashreplace")
+            write_whole(file, answer.text, errors="backslashreplace")
         except OSError as error:
             raise StoreError(str(file), problem=str(error.strerror)) from error
         written += 1

@@ -90,7 +90,8 @@ class _Answers:
         except SimevalError as error:
             status = 404 if isinstance(error, DefinitionError) else 503
             return web.json_response({"error": str(error)}, status=status)
-        return web.Response(text=found.text, content_type=KINDS[found.kind], charset="utf-8")
+        body = found.text.encode("utf-8", "backslashreplace")  # an app may say half of a surrogate pair
+        return web.Response(body=body, content_type=KINDS[found.kind], charset="utf-8")
 
 
 def _guard(port: int, token: str) -> Middleware:

@@ -136,13 +136,13 @@ def restore(
     known = RestoredTrials(
         held={key: each for key, each in past.held.items() if key not in broken},
         scores=past.scores,
-        begun={**past.begun, **broken},
+        begun=broken if past.has_finished else {**past.begun, **broken},
         cuts=past.cuts,
         set_aside=past.set_aside,
     )
     if changed:
         known = _moved(known, past.definition, plans)
-    if not recorded:
+    if not recorded and not past.has_finished:  # what was under way when a run concluded was not needed
         known = _cut(known)
     if not changed:
         if past.has_finished:

@@ -52,7 +52,7 @@ def _kept(text: str, labels: Sequence[str]) -> Choice | None:
         return None
     try:
         kept = Choice.model_validate(json.loads(text))
-    except (ValueError, ValidationError):
+    except (ValueError, ValidationError, RecursionError):
         return None
     return kept if {kept.label, *kept.probabilities} <= set(labels) else None
 

@@ -15,6 +15,8 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 from multidict import CIMultiDict
 
+from simeval.core.bodies import AnswerTooLarge, body_of, bounded
+from simeval.core.credentials import shown
 from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
 from simeval.core.unreached import cause_of
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 OK = 200
+_ELSEWHERE = frozenset({301, 302, 303, 307, 308})  # it redirects
 _THOUGHT = re.compile(r"\A\s*<(think(?:ing)?)>.*?</\1>\s*", re.DOTALL)
 TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
@@ -137,9 +140,10 @@ class CompatibleModel:
         try:
             with anyio.fail_after(LOOKUP_SECONDS):
                 session = self._session or self._open()
-                async with session.get(f"{self.endpoint.url(self.options)}/models") as response:
-                    return context_of(await response.json(), self._model)
-        except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError is an OSError
+                models = f"{self.endpoint.url(self.options)}/models"
+                async with session.get(models, allow_redirects=False) as response:
+                    return context_of(json.loads(await body_of(response.content.iter_any())), self._model)
+        except (aiohttp.ClientError, OSError, ValueError, RecursionError, AnswerTooLarge):  # TimeoutError is an OSError
             return None
 
     async def _post(self, session: "aiohttp.ClientSession", body: Mapping[str, Any]) -> "_Answer":
@@ -153,18 +157,29 @@ class CompatibleModel:
             raise ModelError(self.name, kind="bad_request", problem=problem) from None
         clock = perf_counter()
         try:
-            async with session.post(self._url, data=data) as response:
+            async with session.post(self._url, data=data, allow_redirects=False) as response:
+                if response.status in _ELSEWHERE:
+                    raise self._redirected(response.headers.get("Location", "another address"))
                 if response.content_type == STREAMED and response.status == OK:
                     streamed = StreamedAnswer(clock)
-                    await streamed.read(response.content)
+                    await streamed.read(bounded(response.content))
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
-                return _Answer(response.status, await response.text(), response.headers.get("Retry-After"))
+                came = await body_of(response.content.iter_any())
+                text = came.decode(response.charset or "utf-8")
+                return _Answer(response.status, text, response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:
             host = urlsplit(self._url).netloc.rpartition("@")[2]  # no password, and no query
             problem = f"{cause_of(error)} ({host})"
             raise ModelError(self.name, kind="connection", problem=problem) from None
-        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError among them
+        except AnswerTooLarge as error:
+            raise ModelError(self.name, kind="malformed", problem=str(error)) from error
+        except (ValueError, LookupError, RecursionError) as error:  # not in its charset, one unknown, no JSON
             raise ModelError(self.name, kind="malformed", problem="the body is not text, or no JSON") from error
+
+    def _redirected(self, address: str) -> ModelUnusable:
+        """Return the error of an endpoint that sends prompts and keys on to another address, where they do not go."""
+        problem = f"{shown(self._url)} redirects to {shown(address)}: give that address, if it is right, as api_base"
+        return ModelUnusable(self.name, kind="bad_request", problem=problem)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -232,7 +247,7 @@ class CompatibleModel:
                 cost_usd=cost_of(self._entry, usage),
                 first_text_seconds=first_text_seconds,
             )
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
             problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"
             raise ModelError(self.name, kind="malformed", problem=problem) from error
 
@@ -272,5 +287,5 @@ def _error_of(text: str) -> tuple[Collection[str], str]:
     try:
         error = json.loads(text)["error"]
         return (str(error.get("code") or ""), str(error.get("type") or "")), str(error.get("message") or error)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return (), (text.strip().splitlines() or ["no message"])[0]

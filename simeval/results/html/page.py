@@ -8,6 +8,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from simeval.core.drafts import whole
 from simeval.errors import StoreError
 from simeval.results.html.blocks import Block, packed, scenario_blocks
 from simeval.results.html.charts import as_svg
@@ -31,7 +32,7 @@ def write_report(path: str | Path, source: Source) -> None:
 def write_page(path: str | Path, report: Report, blocks: Iterable[Block]) -> None:
     """Write a page with its data. Raises StoreError where that cannot be written."""
     try:
-        with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        with whole(path, newline="\n") as file:
             for piece in page_pieces(report, blocks):
                 file.write(piece)
     except OSError as error:

@@ -13,6 +13,7 @@ from sqlalchemy import URL, BindParameter, Connection, NullPool, Table, bindpara
 from sqlalchemy.dialects.sqlite import dialect, insert
 from sqlalchemy.exc import DBAPIError
 
+from simeval.core.drafts import privately
 from simeval.errors import StoreError
 from simeval.store.backends.base import Batch, Row, driver_connection, driver_error, names_of, upsert
 
@@ -31,10 +32,12 @@ class SqliteFile:
 
     def __init__(self, path: Path) -> None:
         """Make the folder. Raises OSError where that cannot be."""
-        self.name, self._path = str(path), path
+        self.name, self._path = str(path), path.absolute()  # an app may change the folder
         path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(privately(str(path), os.O_CREAT | os.O_RDWR))
         self._engine = create_engine(
-            URL.create("sqlite", database=str(path)),
+            URL.create("sqlite", database=str(self._path)),
             poolclass=NullPool,
             isolation_level="AUTOCOMMIT",
             connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},

@@ -53,8 +53,7 @@ class A2aApp(AddressedApp):
         require_address(self.url, FORM)
 
     @property
-    def name(self) -> str:
-        """Its address."""
+    def _named(self) -> str:
         return f"a2a:{self.url}"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from simeval.core.credentials import shown
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.suites.apps.http_wire import Wire
@@ -36,13 +37,13 @@ class AddressedApp(ProtocolApp):
 def require_address(url: object, form: str, *, schemes: str = "https?", where: str = "app: url") -> None:
     """Raise DefinitionError where this is no address; `form` says how to write one."""
     is_address = isinstance(url, str) and re.match(rf"({schemes})://[^/\s]", url)
-    require(bool(is_address), where, found=url, do=f"write {form}")
+    require(bool(is_address), where, found=shown(url) if isinstance(url, str) else url, do=f"write {form}")
     if "{" in str(url):  # which is filled in later
         return
     try:
         urlsplit(str(url)).port  # noqa: B018
     except ValueError as error:
-        raise DefinitionError(where, found=f"found {url!r} ({error})", do="correct it") from error
+        raise DefinitionError(where, found=f"found {shown(str(url))!r} ({error})", do="correct it") from error
 
 
 def key_headers(url: str, *, for_app: str = "") -> dict[str, str]:

@@ -29,8 +29,7 @@ class AguiApp(AddressedApp):
         require_address(self.url, FORM)
 
     @property
-    def name(self) -> str:
-        """Its address."""
+    def _named(self) -> str:
         return f"agui:{self.url}"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:

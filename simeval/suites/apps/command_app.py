@@ -3,15 +3,18 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from shutil import which
+from subprocess import DEVNULL
 from tempfile import TemporaryFile
-from typing import ClassVar
+from typing import IO, ClassVar
 
 import anyio
 
+from simeval.core.bodies import AnswerTooLarge, body_of
 from simeval.core.conversation import ChatMessage
+from simeval.core.credentials import shown
 from simeval.core.media import content_text
 from simeval.errors import DefinitionError
 from simeval.suites.apps.outcomes import AppFailure, of_exit_status
@@ -21,6 +24,7 @@ from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import PLACES, places_in
 
+_COMPLAINT = 10_000  # bytes at the end of what a program complains
 PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
 
 
@@ -43,8 +47,7 @@ class CommandApp(ProtocolApp):
             raise DefinitionError(f"app {self.name!r}", found=found, do=do)
 
     @property
-    def name(self) -> str:
-        """The command."""
+    def _named(self) -> str:
         return f"cmd:{self.command}"
 
     @property
@@ -61,22 +64,40 @@ class CommandApp(ProtocolApp):
             written.write(json.dumps(asked).encode())
             written.seek(0)
             known = {**os.environ, "TRACEPARENT": kept.new_traceparent()}
-            done = await anyio.run_process(shlex.split(self.command), stdin=written, check=False, env=known)
-        reply.came, complaint = (out.decode("utf-8", "replace").strip() for out in (done.stdout, done.stderr))
-        reply.status = f"exit status {done.returncode}"
-        if done.returncode:
+            status, out, complaint = await said_by(shlex.split(self.command), stdin=written, env=known)
+        reply.came, reply.status = out, f"exit status {status}"
+        if status:
             said = quoted(complaint[-500:] or reply.came) or "it wrote nothing"
-            raise of_exit_status(f"{reply.status}: {said}", done.returncode)
+            raise of_exit_status(f"{reply.status}: {said}", status)
         if not reply.came:
             raise AppFailure("it wrote nothing on its standard output")
         reply.take(value_of(reply.came))
         return replace(kept, theirs=reply.session or kept.theirs)
 
 
+async def said_by(
+    command: Sequence[str], *, env: Mapping[str, str], stdin: IO[bytes] | int = DEVNULL
+) -> tuple[int, str, str]:
+    """Run a program; return its exit status, its output and its complaint. Raises AppFailure for an endless one."""
+    with TemporaryFile() as complaints:
+        async with await anyio.open_process(command, stdin=stdin, stderr=complaints, env=env) as process:
+            assert process.stdout is not None
+            try:
+                out = await body_of(process.stdout)
+            except AnswerTooLarge as error:
+                process.kill()
+                raise AppFailure(str(error)) from error
+            status = await process.wait()
+        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _COMPLAINT))
+        complaint = complaints.read()
+    return status, out.decode("utf-8", "replace").strip(), complaint.decode("utf-8", "replace").strip()
+
+
 def require_program(command: str, form: str) -> None:
     """Raise DefinitionError where the program of a command line is not there; `form` says how to write one."""
     program = (shlex.split(command) or [""])[0]
     if which(program) is None:
+        protocol, named = form.partition(":")[0], shown(f"cmd:{program}").removeprefix("cmd:")
         do = f"write {form}, with a program that is on the PATH"
-        found = f"there is no program {program!r}"
-        raise DefinitionError(f"app {form.partition(':')[0]}:{command}", found=found, do=do)
+        found = f"there is no program {named!r}"
+        raise DefinitionError(f"app {shown(f'{protocol}:{command}')}", found=found, do=do)

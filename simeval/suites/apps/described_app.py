@@ -8,7 +8,9 @@ from hashlib import sha256
 from typing import Any, Self
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.credentials import MARK, mark_of, secrets_in, shown, shown_name
 from simeval.core.media import content_text
+from simeval.core.redaction import SHORTEST, secret_headers, secret_options
 from simeval.core.validation import require
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
@@ -17,10 +19,12 @@ from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reading, Reply, wanted_of
 from simeval.suites.apps.templates import (
     PLACES,
+    PlacesKept,
     filled,
     places_in,
     require_places,
     require_variables,
+    secrets_in_template,
     steps_of,
     written,
 )
@@ -60,8 +64,25 @@ class DescribedApp(AddressedApp):
         """Its title, or its address with a mark that tells apart what else is described."""
         usual = type(self)(url=f"{self.url.partition(':')[0]}://app")
         if self.title or self._described == usual._described:
-            return self.title or self.url
-        return f"{self.url} ({sha256(json.dumps(self._described).encode()).hexdigest()[:6]})"
+            return shown_name(self._named)
+        if (masked := shown(self.url)) != self.url:
+            return f"{masked} ({mark_of(json.dumps([self.url, *self._described]))})"
+        return f"{self.url} ({sha256(json.dumps(self._described).encode()).hexdigest()[:MARK]})"
+
+    @property
+    def secrets(self) -> list[object]:
+        """The values that nobody is to see: of its address, of its headers, and those of the environment."""
+        sent_headers = self._sent_headers(PlacesKept())  # what a conversation puts there is none
+        headers = [each for each in secret_headers(sent_headers) if len(str(each)) >= SHORTEST]
+        sent = secret_options(self.request) if isinstance(self.request, Mapping) else []
+        steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)
+        sent += [secret for step in steps for secret in secrets_in(step.url)]
+        taken = secrets_in_template([self._templates, self._preparation.templates])
+        return [*secrets_in(self.url), *secrets_in(self._named), *headers, *sent, *taken]
+
+    @property
+    def _named(self) -> str:
+        return self.title or self.url
 
     @property
     def takes_parts(self) -> bool:

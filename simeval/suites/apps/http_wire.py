@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from simeval.core.bodies import AnswerTooLarge, body_of, bounded
+from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
 from simeval.suites.apps.remote_app import Session, quoted
@@ -107,13 +109,15 @@ class Wire:
             ):
                 reply.status = f"HTTP {answer.status}, {answer.content_type}"
                 yield answer
+        except AnswerTooLarge as error:
+            raise AppFailure(str(error)) from error
         except aiohttp.ClientPayloadError as error:
             raise AppFailure(broken_off(reply)) from error
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
-            raise unreached(where or request.url, error) from error
+            raise unreached(shown(where or request.url), error) from error
         except (aiohttp.ClientError, OSError) as error:
             why = "" if isinstance(error, aiohttp.ServerDisconnectedError) else f" ({cause_of(error)})"
-            raise AppFailure(f"{where or request.url} closed the connection without an answer{why}") from error
+            raise AppFailure(f"{shown(where or request.url)} closed the connection without an answer{why}") from error
 
     @property
     def opened(self) -> aiohttp.ClientSession:
@@ -151,16 +155,16 @@ async def events_from(
     form: Form | None = "lines of the AI SDK" if _AI_SDK in answer.headers else _STREAMS.get(kind)
     if answer.status < NO_ANSWER and form:
         reply.is_stream = True
-        async for event in events_of(answer.content, form):
+        async for event in events_of(bounded(answer.content), form):
             reply.came += f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n"
             yield event
         return
-    body = await answer.text(errors="replace")
+    body = _text(await body_of(answer.content.iter_any()), answer.charset)
     reply.came += body
     if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
         said = quoted(body).removeprefix(f"{answer.status}: ") or answer.reason
-        said = f"it redirects to {elsewhere}" if elsewhere else said
+        said = f"it redirects to {shown(elsewhere)}" if elsewhere else said
         hint = f" ({hints[answer.status]})" if answer.status in hints else ""
         raise of_status(f"HTTP {answer.status}: {said}{hint}", answer.status, answer.headers, body=body)
     if kind == "text/html":
@@ -183,6 +187,14 @@ def _events_of_whole(body: str, kind: str, reply: Reply) -> Iterator[Event]:
         raise AppFailure(f"it says JSON and is none ({mistake_in(body)}): {quoted(body)}")
     else:
         yield Event(value)
+
+
+def _text(body: bytes, charset: str | None) -> str:
+    """Return a body as a text; in an unknown charset it is read as UTF-8."""
+    try:
+        return body.decode(charset or "utf-8", errors="replace")
+    except LookupError:
+        return body.decode(errors="replace")
 
 
 def with_cookies(kept: Session, answer: aiohttp.ClientResponse) -> Session:

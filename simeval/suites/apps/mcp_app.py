@@ -60,8 +60,7 @@ class McpApp(AddressedApp):
             require_program(self.server, "mcp:PROGRAM ARGUMENTS#TOOL")
 
     @property
-    def name(self) -> str:
-        """Its server and its tool."""
+    def _named(self) -> str:
         return f"mcp:{self.server}#{self.tool}"
 
     @property

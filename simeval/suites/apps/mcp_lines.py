@@ -13,8 +13,9 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from simeval.core.bodies import AnswerTooLarge, most_bytes
 from simeval.suites.apps.addressed_app import key_headers
-from simeval.suites.apps.http_wire import LONGEST_LINE, Request, Wire, values_of, with_cookies
+from simeval.suites.apps.http_wire import Request, Wire, values_of, with_cookies
 from simeval.suites.apps.json_rpc import call, errors_told, result_in
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Session, quoted
@@ -114,11 +115,15 @@ class ProcessLine:
         await self._write(called)
         while True:
             try:
-                line = await self.lines.receive_until(b"\n", LONGEST_LINE)
+                line = await self.lines.receive_until(b"\n", most_bytes())
             except (anyio.EndOfStream, anyio.IncompleteRead, anyio.ClosedResourceError) as error:
                 raise AppFailure(await self._ended(method)) from error
+            except anyio.DelimiterNotFound as error:
+                raise AppFailure(str(AnswerTooLarge(most_bytes()))) from error
             text = line.decode("utf-8", "replace")
             self.reply.status, self.reply.came = "a line", f"{self.reply.came}{text}\n"
+            if len(self.reply.came) > most_bytes():
+                raise AppFailure(str(AnswerTooLarge(most_bytes())))
             value = value_of(text)
             if isinstance(value, Mapping) and "method" in value and "id" in value:  # the server asks us
                 refused = {"code": -32601, "message": "simeval answers no requests"}

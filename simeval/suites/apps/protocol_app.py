@@ -12,11 +12,12 @@ from typing import Any, Self
 import anyio
 
 from simeval.core.conversation import SESSION, AppResponse, ChatMessage
+from simeval.core.credentials import secrets_in, shown_name
 from simeval.core.redaction import clean_values
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Exchange, Session
 from simeval.suites.apps.replies import Reading, Reply
-from simeval.suites.apps.templates import hidden
+from simeval.suites.apps.templates import hidden, secrets_in_template
 
 CLOSING_SECONDS = 5.0  # how long an app may take to let a conversation go
 
@@ -27,9 +28,19 @@ class ProtocolApp(ABC):
     __slots__ = ()
 
     @property
-    @abstractmethod
     def name(self) -> str:
-        """What reports call it."""
+        """What reports call it: as it was named, without the secrets of an address or a command."""
+        return shown_name(self._named)
+
+    @property
+    def secrets(self) -> list[object]:
+        """The values that nobody is to see: of its address or command, and those that it takes from the environment."""
+        return [*secrets_in(self._named), *secrets_in_template(self._templates)]
+
+    @property
+    def _named(self) -> str:
+        """How it is named in full."""
+        return ""
 
     @abstractmethod
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:

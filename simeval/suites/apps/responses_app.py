@@ -33,8 +33,7 @@ class ResponsesApp(AddressedApp):
         require(bool(self.model), "app openai-responses", found=self.url, do=f"write {FORM}")
 
     @property
-    def name(self) -> str:
-        """Its address and its model."""
+    def _named(self) -> str:
         return f"openai-responses:{self.url}#{self.model}"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:

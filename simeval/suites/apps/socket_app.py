@@ -14,7 +14,9 @@ from uuid import uuid4
 
 import anyio
 
+from simeval.core.bodies import AnswerTooLarge, most_bytes
 from simeval.core.conversation import ChatMessage
+from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.before import Expired, MayRenew
@@ -53,11 +55,15 @@ class SocketLine:
         import aiohttp
 
         frame = await self.socket.receive()
+        if self.socket.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
+            raise AppFailure(str(AnswerTooLarge(most_bytes())))
         if frame.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             code = f" (code {self.socket.close_code})" if self.socket.close_code else ""
             raise of_close_code(f"{broken_off(reply)}: it closed the connection{code}", self.socket.close_code)
         text = frame.data if isinstance(frame.data, str) else frame.data.decode("utf-8", "replace")
         reply.came += f"{text}\n"
+        if len(reply.came) > most_bytes():
+            raise AppFailure(str(AnswerTooLarge(most_bytes())))
         if text.startswith('0{"sid"'):
             raise AppFailure("it speaks Socket.IO, which is more than a WebSocket; call it from a handler of yours")
         return None if text == DONE else value_of(text)
@@ -159,7 +165,9 @@ class SocketApp(DescribedApp):
         if kept.cookies:
             headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in kept.cookies.items()), **headers}
         try:
-            return await self._wire.opened.ws_connect(written(self.url, values), headers=headers, max_msg_size=0)
+            return await self._wire.opened.ws_connect(
+                written(self.url, values), headers=headers, max_msg_size=most_bytes()
+            )
         except aiohttp.WSServerHandshakeError as error:
             if error.status == UNAUTHORIZED and may_renew():
                 raise Expired from error
@@ -167,9 +175,9 @@ class SocketApp(DescribedApp):
             said = f"HTTP {error.status}: it opens no WebSocket, but answers with {kind}"
             raise of_status(said, error.status, error.headers) from error
         except aiohttp.ClientConnectorError as error:
-            raise unreached(self.url, error) from error
+            raise unreached(shown(self.url), error) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise AppFailure(f"{self.url} opens no WebSocket ({cause_of(error)})") from error
+            raise AppFailure(f"{shown(self.url)} opens no WebSocket ({cause_of(error)})") from error
 
     async def _hear_opening(self, line: SocketLine, reply: Reply) -> bool:
         """Take in the frames before the first message. Return whether it is unknown if there are any.

@@ -136,6 +136,8 @@ def mistake_in(text: str) -> str | None:
         json.loads(text)
     except json.JSONDecodeError as error:
         return f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+    except RecursionError:
+        return "it is too deep"
     return None
 
 
@@ -147,7 +149,7 @@ def value_of(text: str) -> Any:
     text = text.removeprefix("\ufeff")
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return found if found is None or isinstance(found, (dict, list, str)) else text
 

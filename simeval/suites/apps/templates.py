@@ -135,10 +135,27 @@ def _without_quotes(template: Any, known: Collection[str]) -> str | None:
 
 def require_variables(template: Any, where: str) -> None:
     """Raise DefinitionError where a template names an environment variable that is not set."""
-    for name in {name for text in _texts(template) for name in _VARIABLE.findall(text)}:
+    for name in variables_in(template):
         if name not in os.environ:
             do = f"set it (export {name}=...)"
             raise DefinitionError(where, found=f"the environment variable {name} is not set", do=do)
+
+
+class PlacesKept(dict[str, str]):
+    """Values that leave each place of a template as it is written."""
+
+    def __missing__(self, place: str) -> str:
+        return f"{{{place}}}"
+
+
+def variables_in(template: Any) -> set[str]:
+    """Return the names of the environment variables that a template takes."""
+    return {name for text in _texts(template) for name in _VARIABLE.findall(text)}
+
+
+def secrets_in_template(template: Any) -> list[str]:
+    """Return what the environment variables of a template hold."""
+    return [os.environ.get(name, "") for name in variables_in(template)]
 
 
 def hidden(text: str, template: Any, secrets: Mapping[str, str] = {}) -> str:
@@ -146,8 +163,7 @@ def hidden(text: str, template: Any, secrets: Mapping[str, str] = {}) -> str:
 
     These are values with their names.
     """
-    names = {name for part in _texts(template) for name in _VARIABLE.findall(part)}
-    found = {os.environ.get(name, ""): f"${{{name}}}" for name in sorted(names)}
+    found = {os.environ.get(name, ""): f"${{{name}}}" for name in sorted(variables_in(template))}
     found |= {form: f"{{{name}}}" for value, name in secrets.items() for form in (value, quote(value, safe=""))}
     for value, name in sorted(found.items(), key=lambda each: -len(each[0])):
         text = text.replace(value, name) if len(value) >= SHORTEST_SECRET else text

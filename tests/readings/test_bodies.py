@@ -1,0 +1,141 @@
+"""Bodies without end, bombs, odd charsets and redirections, from an app and from a model."""
+
+import gzip
+import json
+import sys
+from collections.abc import Callable
+
+import pytest
+from aiohttp import web
+
+from simeval.core.bodies import allow_bytes
+from simeval.core.conversation import ChatMessage
+from simeval.errors import ModelError, ModelUnusable
+from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.providers.openai_compatible import CompatibleModel
+from simeval.suites.apps.command_app import CommandApp
+from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.remote_app import Exchange
+from simeval.suites.apps.socket_app import SocketApp
+from tests.support.serving import serving
+
+pytestmark = pytest.mark.anyio
+BOMB = gzip.compress(b" " * 200_000_000, compresslevel=9)
+PIECE = b'data: {"text": "and on", "choices": [{"delta": {"content": "and on"}}]}\n\n' * 1000
+DEEP = '{"choices":' * 100_000
+ASKED: list[ChatMessage] = [{"role": "user", "content": "hello"}]
+
+
+async def endless(request: web.Request) -> web.StreamResponse:
+    return await _endless(request, "application/json")
+
+
+async def endless_stream(request: web.Request) -> web.StreamResponse:
+    return await _endless(request, "text/event-stream")
+
+
+async def _endless(request: web.Request, kind: str) -> web.StreamResponse:
+    answer = web.StreamResponse(headers={"Content-Type": kind})
+    await answer.prepare(request)
+    while True:
+        await answer.write(PIECE)
+
+
+async def bomb(request: web.Request) -> web.Response:
+    return web.Response(body=BOMB, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+
+
+async def socket(request: web.Request) -> web.WebSocketResponse:
+    answer = web.WebSocketResponse()
+    await answer.prepare(request)
+    await answer.receive()
+    await answer.send_str(json.dumps({"reply": "on " * 1_000_000}))
+    return answer
+
+
+async def deep(request: web.Request) -> web.Response:
+    return web.Response(text=DEEP, content_type="application/json")
+
+
+async def odd_charset(request: web.Request) -> web.Response:
+    return web.Response(body=b'{"reply": "hello"}', headers={"Content-Type": "application/json; charset=klingon"})
+
+
+async def elsewhere(request: web.Request) -> web.Response:
+    return web.Response(status=307, headers={"Location": "http://127.0.0.1:9/v1?key=abcdefgh"})
+
+
+def served(handler: Callable[..., object]) -> web.Application:
+    application = web.Application()
+    application.router.add_route("*", "/{rest:.*}", handler)  # type: ignore[arg-type]
+    return application
+
+
+async def answer_of(app: HttpApp | SocketApp | CommandApp) -> Exchange:
+    allow_bytes(2_000_000)
+    async with app:
+        return await app.exchange(ASKED, {})
+
+
+async def failure_of_model(url: str) -> ModelError:
+    allow_bytes(2_000_000)
+    model = CompatibleModel("openai-compatible/x", {"api_base": url})
+    try:
+        with pytest.raises(ModelError) as raised:
+            await model.complete(ChatRequest(history=ASKED, seed=3))
+    finally:
+        await model.close()
+    return raised.value
+
+
+@pytest.mark.parametrize("handler", [endless, endless_stream, bomb])
+async def test_an_answer_of_an_app_without_end_is_its_failure_at_that_turn(handler: Callable[..., object]) -> None:
+    async with serving(served(handler)) as url:
+        exchange = await answer_of(HttpApp(url=f"{url}/chat"))
+
+    assert str(exchange.failure) == "the answer is larger than 2 MB (--max-answer sets that)"
+
+
+async def test_a_frame_of_a_socket_and_the_output_of_a_program_are_bounded_too() -> None:
+    async with serving(served(socket)) as url:
+        by_socket = await answer_of(SocketApp(url=url.replace("http", "ws")))
+    by_program = await answer_of(CommandApp(f"{sys.executable} -c \"while True: print('on ' * 10_000)\""))
+
+    assert "larger than 2 MB" in str(by_socket.failure)
+    assert "larger than 2 MB" in str(by_program.failure)
+
+
+@pytest.mark.parametrize("handler", [endless, endless_stream, bomb])
+async def test_an_answer_of_a_model_without_end_is_malformed(handler: Callable[..., object]) -> None:
+    async with serving(served(handler)) as url:
+        error = await failure_of_model(url)
+
+    assert (error.kind, error.retryable) == ("malformed", True)
+    assert "larger than 2 MB" in error.problem
+
+
+@pytest.mark.parametrize("handler", [deep, odd_charset])
+async def test_json_that_is_too_deep_or_in_an_unknown_charset_is_malformed(handler: Callable[..., object]) -> None:
+    async with serving(served(handler)) as url:
+        error = await failure_of_model(url)
+
+    assert (error.kind, error.retryable) == ("malformed", True)
+
+
+async def test_an_app_may_name_a_charset_that_nobody_knows_and_send_json_that_nobody_can_read() -> None:
+    async with serving(served(odd_charset)) as url:
+        odd = await answer_of(HttpApp(url=url))
+    async with serving(served(deep)) as url:
+        unread = await answer_of(HttpApp(url=url))
+
+    assert odd.answer().response == "hello"
+    assert "too deep" in str(unread.failure)
+
+
+async def test_a_model_that_redirects_is_not_followed_and_the_error_names_both_addresses() -> None:
+    async with serving(served(elsewhere)) as url:
+        error = await failure_of_model(url)
+
+    assert isinstance(error, ModelUnusable)
+    assert "redirects to http://127.0.0.1:9/v1?key=[secret]" in error.problem
+    assert "api_base" in error.problem

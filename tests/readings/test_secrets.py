@@ -1,0 +1,192 @@
+"""What is secret of an app's address, headers, command and environment is nowhere to be read."""
+
+import json
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import anyio.to_thread
+import pytest
+from aiohttp import web
+
+from simeval.core.credentials import secrets_in, shown, shown_name
+from simeval.suites.apps.command_app import CommandApp
+from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.named import app_of, name_of
+from tests.support.command_line import simeval
+from tests.support.serving import serving
+
+pytestmark = pytest.mark.anyio
+PLANTED = {
+    "user": "alice-the-owner",
+    "password": "pw/eight-nine",
+    "token": "tok4access",
+    "code": "function-code-7",
+    "signature": "sig+na/ture==",
+    "header": "header value eleven",
+    "bearer": "opaquebearer",
+    "cookie": "crumbs-of-session",
+    "variable": "takenFromEnv",
+    "body": "key-in-the-body",
+}
+SUITE = """
+app:
+  url: {url}
+  request: {{message: "{{message}}", api_key: {body}, region: "${{SHOP_REGION}}"}}
+  headers:
+    X-Shop: {header}
+    Authorization: Bearer {bearer}
+    Cookie: session={cookie}
+    X-Region: ${{SHOP_REGION}}
+sample_size: 5
+scenarios:
+  - title: The bot says what it does
+    given: A new user
+    when: The user asks what the bot can do
+    then:
+      scorer: {{type: contains, texts: [orders]}}
+      evaluator: {{type: proportion, min_proportion: 0.5}}
+"""
+REPORTS = [f"--{kind}={kind}.out" for kind in ("json", "junit", "html", "markdown")]
+
+
+def planted_url(host: str) -> str:
+    """Return an address with five secrets."""
+    user, password = PLANTED["user"], PLANTED["password"].replace("/", "%2F")
+    signature = PLANTED["signature"].replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+    query = f"access_token={PLANTED['token']}&code={PLANTED['code']}&sig={signature}"
+    return f"http://{user}:{password}@{host}/chat?{query}"
+
+
+async def echo(request: web.Request) -> web.Response:
+    """Answer with everything that was sent."""
+    sent = {**request.headers, **request.query}
+    return web.json_response({"reply": f"I track orders. {request.raw_path} {sent} {await request.text()}"})
+
+
+async def breaks(request: web.Request) -> web.Response:
+    """Fail with everything that was sent."""
+    return web.Response(status=500, text=f"no such key: {[*request.headers.values()]} {request.raw_path}")
+
+
+def found_in(folder: Path, *texts: str) -> dict[str, str]:
+    """Return the planted secrets that can be read, and where."""
+    files = {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    written = {**files, **{str(place): text.encode() for place, text in enumerate(texts)}}
+    forms = {form for secret in PLANTED.values() for form in (secret, quote(secret), quote(secret, safe=""))}
+    return {form: place for place, text in written.items() for form in forms if form.encode() in text}
+
+
+@pytest.mark.parametrize("answer", [echo, breaks])
+async def test_no_secret_of_an_app_at_a_url_is_in_anything_shown_or_kept(tmp_path: Path, answer: object) -> None:
+    application = web.Application()
+    application.router.add_post("/chat", answer)  # type: ignore[arg-type]
+    folder = tmp_path / "work"
+    folder.mkdir()
+    run = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
+    async with serving(application) as url:
+        suite = tmp_path / "suite.yaml"
+        suite.write_text(SUITE.format(url=planted_url(url.removeprefix("http://")), **PLANTED), encoding="utf-8")
+        environment = {"SHOP_REGION": PLANTED["variable"]}
+        commands = [
+            ["run", str(suite), *REPORTS, "--log-level=debug", "--verbose"],
+            ["probe", str(suite)],
+            ["probe", planted_url(url.removeprefix("http://"))],
+            ["run", str(suite), "--app", planted_url(url.removeprefix("http://")), "--store=second.db"],
+            ["runs"],
+            ["show", "last"],
+            ["view", "--bundle=site"],
+        ]
+        done = [await run(partial(simeval, folder, *each, **environment)) for each in commands]
+
+    assert (folder / "json.out").exists(), done[0].stderr
+    assert not found_in(folder, *(each.stdout + each.stderr for each in done))
+
+
+def test_two_apps_that_differ_in_a_secret_alone_have_two_names_and_the_same_one_always_has_its_own() -> None:
+    names = [name_of(HttpApp(url=f"http://shop/chat?tenant={each}")) for each in ("one", "two", "one")]
+
+    assert names[0] == names[2] != names[1]
+    assert all(name.startswith("http://shop/chat?tenant=[secret] (") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("named", "seen"),
+    [
+        ("a2a:http://me:pass-1@h:9/", "a2a:http://[secret]@h:9/"),
+        ("agui:https://h/agent?key=pass-1", "agui:https://h/agent?key=[secret]"),
+        ("openai:https://h/v1?key=pass-1#shop", "openai:https://h/v1?key=[secret]#shop"),
+        ("openai-responses:https://pass-1@h/v1#shop", "openai-responses:https://[secret]@h/v1#shop"),
+        ("mcp:http://h/mcp?pass-1#ask", "mcp:http://h/mcp?[secret]#ask"),
+        ("wss://h/chat?auth=pass-1", "wss://h/chat?auth=[secret]"),
+        ("https://h/chat?s={session}&key=pass-1", "https://h/chat?s={session}&key=[secret]"),
+    ],
+)
+def test_every_kind_of_address_is_named_without_its_secrets(named: str, seen: str) -> None:
+    name = name_of(app_of(named))  # type: ignore[arg-type]
+
+    assert name.startswith(f"{seen} (")
+    assert "pass-1" not in name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        ("bot.py --api-key s3cret-9", "bot.py --api-key [secret]"),
+        ("bot.py --token='s3cret-9'", "bot.py --token='[secret]'"),
+        ("bot.py API_TOKEN=s3cret-9", "bot.py API_TOKEN=[secret]"),
+        ("bot.py -u me:s3cret-9", "bot.py -u me:[secret]"),
+        ("bot.py -H 'Authorization: Bearer s3cret-9'", "bot.py -H 'Authorization: [secret]'"),
+        ("bot.py postgres://me:s3cret-9@h/db", "bot.py postgres://[secret]@h/db"),
+        ("bot.py 8f3as3cret9c1b2d4e5f", "bot.py [secret]"),
+    ],
+)
+def test_arguments_of_a_command_that_look_like_keys_are_masked(arguments: str, seen: str) -> None:
+    app = CommandApp(f"{sys.executable} {arguments}")
+
+    assert app.name.startswith(f"cmd:{sys.executable} {seen} (")
+    assert any("s3cret" in str(each) for each in app.secrets)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "http://localhost:8000/chat",
+        "http://h/users/@me",
+        "https://h/${TENANT}/chat?key=${KEY}&s={session}",
+        "http://${NAME}:${PASSWORD}@h/",
+        "cmd:python bot.py --model claude-sonnet-4-20250514 --max-tokens 100 data/2024/orders.json",
+        "mcp:http://localhost:8000/mcp#ask",
+    ],
+)
+def test_a_name_without_secrets_is_shown_as_it_is(plain: str) -> None:
+    assert shown_name(plain) == shown(plain) == plain
+    assert secrets_in(plain) == []
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    for file in folder.rglob("*"):
+        if file.is_file():
+            yield file.name, stat.S_IMODE(file.stat().st_mode)
+
+
+def test_store_and_reports_can_be_read_by_their_owner_alone_unless_the_file_was_there(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def handle(message):\n    return 'I track orders.'\n", encoding="utf-8")
+    app, _, rest = SUITE.format(url="x", **PLANTED).partition("sample_size")
+    del app
+    (tmp_path / "suite.yaml").write_text(f"sample_size{rest}", encoding="utf-8")
+    shared = tmp_path / "markdown.out"
+    shared.touch()
+    shared.chmod(0o644)
+
+    done = simeval(tmp_path, "run", "suite.yaml", "--app", "app:handle", *REPORTS)
+
+    modes: Mapping[str, int] = dict(_files(tmp_path))
+    assert done.returncode == 0, done.stderr
+    written = {name for name in modes if name.endswith((".out", ".db"))}
+    assert {name for name in written if modes[name] != 0o600} == {"markdown.out"}
+    assert modes["markdown.out"] == 0o644
+    assert json.loads((tmp_path / "json.out").read_text(encoding="utf-8"))
