@@ -303,3 +303,41 @@ class TestAClass:
             await evaluated(Needy)
         with pytest.raises(DefinitionError, match=r"such as Seen\.reply; each conversation gets an object of its own"):
             await evaluated(Seen)
+
+
+class Diary(Bot):
+    """An app that shows all it was told."""
+
+    def __call__(self, message: str) -> str:
+        self.history.append(message)
+        return f"{SAID} You told me: {' / '.join(self.history)}"
+
+
+class LastMessage(Bot):
+    """An app that repeats the first message it ever heard."""
+
+    async def __call__(self, message: str, state: Any) -> str:  # type: ignore[override]
+        self.history.append(message)
+        return f"I see: {self.history[0]}"
+
+
+@pytest.mark.parametrize("kind", [Diary, LastMessage])
+class TestConversationsThatMix:
+    async def test_an_object_that_repeats_another_trials_user_is_told(
+        self, kind: type[Bot], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        result = await evaluated(kind(), trials=12)
+
+        told = r"your app mixes conversations: the answer to trial (\d+) repeats what trial (\d+) said \(\"(.+)\", of"
+        [found] = [match for note in result.run.notes if (match := re.match(told, note))]
+        own, other, words = int(found[1]), int(found[2]), found[3]
+        said = [[each.content for each in held.messages if each.role == "user"] for held in result.conversations]
+        texts = [" ".join(re.findall(r"\w+", " ".join(each).lower())) for each in said]
+        assert words in texts[other]
+        assert words not in texts[own]
+        assert sum("mixes conversations" in each.message for each in caplog.records) == 1
+
+    async def test_the_class_of_it_mixes_nothing(self, kind: type[Bot]) -> None:
+        result = await evaluated(kind, trials=12)
+
+        assert not any("mixes" in note for note in result.run.notes)
