@@ -29,6 +29,7 @@ from simeval.core.media import PARTS
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.app_line import AppLine
+from simeval.engine.actors.app_task import AppTask, LeftBehind
 from simeval.engine.actors.blocking import Blocking, Stepped
 from simeval.engine.actors.handler import NO_TOOLS, Handler, HeldHandler
 from simeval.engine.actors.silence import Silence
@@ -94,6 +95,7 @@ class App:
     silence: Silence | None = None
     blocking: Blocking | None = None
     waits: Waits = field(default_factory=Waits)
+    left: LeftBehind = field(default_factory=LeftBehind)
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
@@ -105,23 +107,21 @@ class App:
         self, beginning: Beginning, memory: Memory, scope: TrialScope, toolbox: Toolbox | None = None
     ) -> "AppSession":
         """Return a conversation with the app that goes on from a beginning, until `scope` ends."""
-        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning), toolbox, HeldHandler(self.handler))
+        held, task = HeldHandler(self.handler), AppTask(self.left)
+        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning), toolbox, held, task)
 
-    async def answer(self, turn: int, call: Callable[[], Any], state: Any, scope: TrialScope) -> tuple[Message, Any]:
-        """Answer one turn by a call of the handler, and return the state that it wants back.
+    async def answer(
+        self, turn: int, call: Callable[[], Any], state: Any, scope: TrialScope, task: AppTask
+    ) -> tuple[Message, Any]:
+        """Answer one turn by a call of the handler, in its `task`, and return the state that it wants back.
 
         Raises AppError, AppNotAsked, ModelError.
         """
         before = _kept(state) if self.handler.may_block else None
-        return await self.line.ask(partial(self._answered, turn, call, state, before, scope))
+        return await self.line.ask(partial(self._answered, turn, call, state, before, scope, task))
 
     async def _answered(
-        self,
-        turn: int,
-        call: Callable[[], Any],
-        state: Any,
-        before: Any,
-        scope: TrialScope,
+        self, turn: int, call: Callable[[], Any], state: Any, before: Any, scope: TrialScope, task: AppTask
     ) -> tuple[Message, Any]:
         """Ask the app once. Where it could not be asked, its state is as it was `before`."""
         started = datetime.now(UTC)
@@ -130,9 +130,10 @@ class App:
         waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
         limit = anyio.move_on_after(None if self.is_model else self.timeout_seconds)
         with in_thread, watched, waited_for, limit:
-            made = await capture(partial(self._timed, call))
+            made = await capture(partial(self._timed, call, task))
         if limit.cancelled_caught:
-            raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds)")
+            went_on = ", and its code did not end when it was cancelled" if task.is_left else ""
+            raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds){went_on}")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error
@@ -158,19 +159,25 @@ class App:
         )
         return answer, state
 
-    async def _timed(self, call: Callable[[], Any]) -> tuple[Any, float]:
+    async def _timed(self, call: Callable[[], Any], task: AppTask) -> tuple[Any, float]:
         if self.handler.is_async:
-            return await self._timed_answer(call())
+            return await self._apart(call, task)
         timed = partial(_timed_call, call)
         returned, seconds = await anyio.to_thread.run_sync(timed, abandon_on_cancel=True, limiter=self.threads)
         if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
-            returned, more = await self._timed_answer(returned)
+            returned, more = await self._apart(lambda: returned, task)
             seconds += more
         return returned, seconds
 
-    async def _timed_answer(self, answer: Any) -> tuple[Any, float]:
+    def _apart(self, call: Callable[[], Any], task: AppTask) -> Awaitable[tuple[Any, float]]:
+        """Return the answer to a call with its seconds; code of others is in the task of the conversation."""
+        work = partial(self._timed_answer, call)
+        return task.do(work) if self.handler.is_foreign and not self.is_model else work()
+
+    async def _timed_answer(self, call: Callable[[], Any]) -> tuple[Any, float]:
         """Return what is awaited or streamed, and the seconds it takes."""
         clock = perf_counter()
+        answer = call()
         awaited: Awaitable[Any] = (
             joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
         )
@@ -189,6 +196,7 @@ class AppSession:
     history: list[ChatMessage]
     toolbox: Toolbox | None
     held: HeldHandler
+    task: AppTask
     _before: Any = None  # the state before the last turn of an attacker, who may take it back
 
     async def answer(self, message: Message) -> Message:
@@ -202,7 +210,7 @@ class AppSession:
         self.history += _as_chat(Beginning((message,)))
         tools = self.toolbox.tools if self.toolbox else NO_TOOLS
         call = partial(self.held.call, self.history, self.memory.state, tools)
-        answer, self.memory.state = await self.app.answer(self.turn, call, self.memory.state, self.scope)
+        answer, self.memory.state = await self.app.answer(self.turn, call, self.memory.state, self.scope, self.task)
         if self.toolbox:
             answer = replace(answer, tool_calls=self.toolbox.taken(answer.tool_calls))
         self.history.append({"role": "assistant", "content": answer.content})
@@ -224,10 +232,14 @@ class AppSession:
 
     async def leave(self) -> None:
         """Let the app close what is open for this conversation, which is over; it costs no trial where that fails."""
+        made = await capture(self._left)
+        if isinstance(made, Caught):
+            log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
+
+    async def _left(self) -> None:
         if self.app.handler.leave is not None:
-            made = await capture(partial(self.app.handler.leave, self.memory.state))
-            if isinstance(made, Caught):
-                log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
+            await self.app.handler.leave(self.memory.state)
+        await self.task.close(self.held.closing(self.memory.state))
 
 
 def _failed(turn: int, error: Exception) -> AppError | AppNotAsked:

@@ -60,7 +60,7 @@ class Conversations:
     @property
     def notes(self) -> Sequence[str]:
         mixed = (self.dialogue.clean(self.mixing.found),) if self.mixing and self.mixing.found else ()
-        return (*mixed, *(self.auditor.notes if self.auditor else ()))
+        return (*mixed, *self.dialogue.app.left.notes, *(self.auditor.notes if self.auditor else ()))
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial; anew, with fresh draws, where its user errs and that is asked for."""

@@ -9,16 +9,21 @@ object of its own.
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Any, Literal
 from uuid import uuid4
 
+import anyio
+import anyio.to_thread
+
 from simeval.core.conversation import ChatMessage
 from simeval.engine.actors.streaming import named
 from simeval.engine.actors.toolbox import Tool
 from simeval.errors import DefinitionError
+from simeval.suites.apps.agents import AgentApp
 from simeval.suites.apps.remote_app import RemoteApp
 
 Role = Literal["message", "messages", "history", "session", "state", "tools"]
@@ -67,9 +72,8 @@ class ObjectMaker:
         """How it is called."""
         return inspect.Signature(list(inspect.signature(self.called).parameters.values())[1:])
 
-    def made(self) -> Callable[..., Any]:
-        """Return what answers in one conversation, of a new object."""
-        made = self.make()
+    def called_of(self, made: Any) -> Callable[..., Any]:
+        """Return what of an object answers."""
         return getattr(made, self.method) if self.method else made  # type: ignore[no-any-return]
 
     @classmethod
@@ -121,7 +125,8 @@ class Handler:
 
     `places` are what it is given by place, `names` what by name. One that is a generator, async or not, streams: it
     yields texts, which are joined. The tools are those of the trial's world; none where there is no world. A `maker`
-    makes what is called of an object for each conversation. `leave`, where there is one, is told with the last state
+    makes what is called of an object for each conversation. What `is_foreign` runs code of others, which gets a task of
+    its own. `leave`, where there is one, is told with the last state
     that a conversation is over.
     """
 
@@ -130,6 +135,7 @@ class Handler:
     places: tuple[Role, ...]
     names: Mapping[str, Role] = field(default_factory=dict)
     maker: ObjectMaker | None = None
+    is_foreign: bool = True
     leave: Callable[[Any], Awaitable[None]] | None = None
 
     @property
@@ -172,8 +178,10 @@ class Handler:
         if (maker := ObjectMaker.of(function)) is not None:
             return cls(maker.called, _is_async(maker.called), *_read(maker.signature, ()), maker)
         bound = function.keywords if isinstance(function, partial) else ()
-        leave = function.leave if isinstance(function, RemoteApp) else None
-        return cls(function, _is_async(function), *_read(inspect.signature(function), bound), leave=leave)
+        read = cls(function, _is_async(function), *_read(inspect.signature(function), bound))
+        if not isinstance(function, RemoteApp):
+            return read
+        return replace(read, leave=function.leave, is_foreign=isinstance(function, AgentApp))
 
 
 @dataclass(slots=True)
@@ -182,7 +190,7 @@ class HeldHandler:
 
     handler: Handler
     session: str = field(default_factory=lambda: uuid4().hex)
-    made: Callable[..., Any] | None = None
+    made: Any = None
 
     def call(self, history: Sequence[ChatMessage], state: Any, tools: Mapping[str, Tool]) -> Any:
         """Call the handler at a turn, of which `history` ends with what the user says."""
@@ -197,10 +205,33 @@ class HeldHandler:
                 return [{**each} for each in (history if role == "messages" else history[:-1])]
             return self.session if role == "session" else tools
 
-        if handler.maker is not None and self.made is None:
-            self.made = handler.maker.made()
+        function = handler.function
+        if handler.maker is not None:
+            self.made = self.made or handler.maker.make()
+            function = handler.maker.called_of(self.made)
         by_name = {name: given(role) for name, role in handler.names.items()} if handler.names else {}
-        return (self.made or handler.function)(*map(given, handler.places), **by_name)
+        return function(*map(given, handler.places), **by_name)
+
+    def closing(self, state: Any) -> Callable[[], Awaitable[None]] | None:
+        """Return what closes what is open for this conversation, which is over; None where nothing is.
+
+        That is the conversation's object, if it has `aclose` or `close`, and each AsyncExitStack in the state.
+        """
+        stacks = [each for each in (state.values() if isinstance(state, dict) else [state]) if _is_stack(each)]
+        close = getattr(self.made, "aclose", None) or getattr(self.made, "close", None)
+        return partial(self._close, close, stacks) if close or stacks else None
+
+    async def _close(self, close: Callable[[], Any] | None, stacks: Sequence[AsyncExitStack]) -> None:
+        if close is not None:
+            returned = close() if self.handler.is_async else await anyio.to_thread.run_sync(close)
+            if inspect.isawaitable(returned):
+                await returned
+        for stack in reversed(stacks):
+            await stack.aclose()
+
+
+def _is_stack(found: object) -> bool:
+    return isinstance(found, AsyncExitStack)
 
 
 def is_async(function: Callable[..., Any]) -> bool:

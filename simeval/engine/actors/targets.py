@@ -91,7 +91,7 @@ def column_handler(target: Callable[..., Any]) -> Handler:
     maker = ObjectMaker.of(target)
 
     def answer(state: Mapping[str, Any]) -> Any:
-        return (maker.made() if maker else target)(**chosen(state))
+        return (maker.called_of(maker.make()) if maker else target)(**chosen(state))
 
     if is_async(maker.called if maker else target):
 
