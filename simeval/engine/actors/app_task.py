@@ -124,17 +124,23 @@ class AppTask:
             self._done.set_result(made)
 
     async def _end(self, task: asyncio.Task[None], *, is_closing: bool = False) -> None:
-        """Cancel the task, where it does not end by itself as it `is_closing`; leave it behind if it goes on."""
+        """Cancel the task, where it does not end by itself as it `is_closing`; leave it behind if it goes on.
+
+        Whoever is cancelled here by force leaves it behind at once.
+        """
         self._is_over = True
-        with anyio.CancelScope(shield=True):
-            for attempt in range(TRIES):
-                if not is_closing or attempt:
-                    task.cancel()
-                await asyncio.wait([task], timeout=GRACE_SECONDS / TRIES)
-                if task.done():
-                    return
-        self.is_left = True
-        self.left.take(task)
+        try:
+            with anyio.CancelScope(shield=True):
+                for attempt in range(TRIES):
+                    if not is_closing or attempt:
+                        task.cancel()
+                    await asyncio.wait([task], timeout=GRACE_SECONDS / TRIES)
+                    if task.done():
+                        return
+        finally:
+            if not task.done():
+                self.is_left = True
+                self.left.take(task)
 
 
 def _leave_scopes() -> set[asyncio.Task[Any]]:
