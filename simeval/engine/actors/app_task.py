@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import anyio
+from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
 
-from simeval.core.capture import Caught, LeftError, capture, is_interrupt
+from simeval.core.capture import LeftError, is_interrupt
 from simeval.core.logs import warn_all
 from simeval.engine.actors.streaming import WHO
 
@@ -92,25 +93,36 @@ class AppTask:
         """Do the last work, if there is any, leave the scopes that the code has kept, and end the task."""
         if self._is_over or (self._task is None and last is None):
             return
+        if last is None and self._task is not None and self._task not in _task_states:  # it has never entered a scope
+            self._finish()
+            return
         with anyio.CancelScope(shield=True):
             if last is not None:
                 with anyio.move_on_after(GRACE_SECONDS):
                     await self.do(last)
-            self._is_over = True
-            if self._next is not None and not self._next.done():
-                self._next.set_result(None)
-            await asyncio.sleep(0)  # it has ended then, unless there is something to close
+            self._finish()
             if self._task is not None and not self._task.done() and not self.is_left:
                 await self._end(self._task, is_closing=True)
 
+    def _finish(self) -> None:
+        """Let the task end by itself."""
+        self._is_over = True
+        if self._next is not None and not self._next.done():
+            self._next.set_result(None)
+
     async def _run(self, work: Work | None) -> None:
-        loop = asyncio.get_running_loop()
+        loop, made = asyncio.get_running_loop(), None
         try:
             while work is not None and not self._is_over:
-                made = await capture(work)
+                try:
+                    made = await work()
+                except BaseException as error:
+                    if not isinstance(error, Exception):
+                        raise
+                    made = error
                 self._next = loop.create_future()
-                self._give(made.error if isinstance(made, Caught) else made)
-                work = await self._next
+                self._give(made)
+                made, work = None, await self._next
         except BaseException as error:
             self._give(_as_left(error))
             if isinstance(error, KeyboardInterrupt):
@@ -145,8 +157,6 @@ class AppTask:
 
 def _leave_scopes() -> set[asyncio.Task[Any]]:
     """Leave the scopes of anyio that this task has entered and kept, the innermost first; return the tasks in them."""
-    from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
-
     task = asyncio.current_task()
     state = None if task is None else _task_states.get(task)
     found: set[asyncio.Task[Any]] = set()

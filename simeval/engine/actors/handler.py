@@ -189,8 +189,14 @@ class HeldHandler:
     """A handler in one conversation, which has an id and, where the handler makes one, an object of its own."""
 
     handler: Handler
-    session: str = field(default_factory=lambda: uuid4().hex)
     made: Any = None
+    _session: str = ""
+
+    @property
+    def session(self) -> str:
+        """The id of the conversation, which no other has, nor any of another run."""
+        self._session = self._session or uuid4().hex
+        return self._session
 
     def call(self, history: Sequence[ChatMessage], state: Any, tools: Mapping[str, Tool]) -> Any:
         """Call the handler at a turn, of which `history` ends with what the user says."""
@@ -217,8 +223,9 @@ class HeldHandler:
 
         That is the conversation's object, if it has `aclose` or `close`, and each AsyncExitStack in the state.
         """
-        stacks = [each for each in (state.values() if isinstance(state, dict) else [state]) if _is_stack(each)]
-        close = getattr(self.made, "aclose", None) or getattr(self.made, "close", None)
+        kept = state.values() if isinstance(state, dict) else (state,)
+        stacks = [each for each in kept if isinstance(each, AsyncExitStack)]
+        close = None if self.made is None else getattr(self.made, "aclose", None) or getattr(self.made, "close", None)
         return partial(self._close, close, stacks) if close or stacks else None
 
     async def _close(self, close: Callable[[], Any] | None, stacks: Sequence[AsyncExitStack]) -> None:
@@ -228,10 +235,6 @@ class HeldHandler:
                 await returned
         for stack in reversed(stacks):
             await stack.aclose()
-
-
-def _is_stack(found: object) -> bool:
-    return isinstance(found, AsyncExitStack)
 
 
 def is_async(function: Callable[..., Any]) -> bool:
