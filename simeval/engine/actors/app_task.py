@@ -18,7 +18,9 @@ import anyio
 from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
 
 from simeval.core.capture import LeftError, is_interrupt
+from simeval.core.frames import OWN, rank_of
 from simeval.core.logs import warn_all
+from simeval.engine.actors.blocking import Stepped
 from simeval.engine.actors.streaming import WHO
 
 T = TypeVar("T")
@@ -41,10 +43,8 @@ class LeftBehind:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))  # to free it would run its code once more, perhaps for ever
         if self.count == 1:
-            frame = next(iter(task.get_stack(limit=1)), None)
-            place = f" ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})" if frame else ""
             warn_all(
-                f"the app's code did not end within {GRACE_SECONDS:g} s of being cancelled{place}: it is left "
+                f"the app's code did not end within {GRACE_SECONDS:g} s of being cancelled{_place(task)}: it is left "
                 "behind, and its trial given up; let it pass CancelledError on: `except Exception` for a bare `except`"
             )
 
@@ -153,6 +153,21 @@ class AppTask:
             if not task.done():
                 self.is_left = True
                 self.left.take(task)
+
+
+def _place(task: asyncio.Task[None]) -> str:
+    """Say where in the user's own code a task waits, as " (file:line in function)"; nothing where that is not known."""
+    found, at = "", cast("Any", task.get_coro())
+    while at is not None:
+        kind = next((each for each in ("cr", "gi", "ag") if hasattr(at, f"{each}_frame")), "")
+        frame = getattr(at, f"{kind}_frame", None)
+        if frame is not None and rank_of(frame.f_code.co_filename) == OWN:
+            found = f" ({Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name})"
+        if frame is not None and frame.f_code is Stepped.__await__.__code__:
+            at = frame.f_locals["self"].awaited
+        else:
+            at = getattr(at, "gi_yieldfrom" if kind == "gi" else f"{kind}_await", None)
+    return found
 
 
 def _leave_scopes() -> set[asyncio.Task[Any]]:
