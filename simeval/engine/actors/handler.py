@@ -125,9 +125,8 @@ class Handler:
 
     `places` are what it is given by place, `names` what by name. One that is a generator, async or not, streams: it
     yields texts, which are joined. The tools are those of the trial's world; none where there is no world. A `maker`
-    makes what is called of an object for each conversation. What `is_foreign` runs code of others, which gets a task of
-    its own. `leave`, where there is one, is told with the last state
-    that a conversation is over.
+    makes what is called of an object for each conversation. Code that `is_foreign` gets a task of its own, and code that
+    `may_block` is watched. `leave`, where there is one, is told with the last state that a conversation is over.
     """
 
     function: Callable[..., Any]
@@ -136,17 +135,13 @@ class Handler:
     names: Mapping[str, Role] = field(default_factory=dict)
     maker: ObjectMaker | None = None
     is_foreign: bool = True
+    may_block: bool = True
     leave: Callable[[Any], Awaitable[None]] | None = None
 
     @property
     def named(self) -> str:
         """What it is called in errors, with where it stands."""
         return named(self.function)
-
-    @property
-    def may_block(self) -> bool:
-        """Whether it is code of the user's own, which may hold up the event loop."""
-        return not isinstance(self.function, RemoteApp)
 
     @property
     def takes_history(self) -> bool:
@@ -181,7 +176,7 @@ class Handler:
         read = cls(function, _is_async(function), *_read(inspect.signature(function), bound))
         if not isinstance(function, RemoteApp):
             return read
-        return replace(read, leave=function.leave, is_foreign=isinstance(function, AgentApp))
+        return replace(read, leave=function.leave, is_foreign=isinstance(function, AgentApp), may_block=False)
 
 
 @dataclass(slots=True)
