@@ -125,8 +125,8 @@ class Handler:
 
     `places` are what it is given by place, `names` what by name. One that is a generator, async or not, streams: it
     yields texts, which are joined. The tools are those of the trial's world; none where there is no world. A `maker`
-    makes what is called of an object for each conversation. Code that `is_foreign` gets a task of its own, and code that
-    `may_block` is watched. `leave`, where there is one, is told with the last state that a conversation is over.
+    makes what is called of an object for each conversation. Code that `is_foreign` gets a task of its own, and code
+    that `may_block` is watched. `leave`, where there is one, is told with the last state that a conversation is over.
     """
 
     function: Callable[..., Any]
