@@ -13,7 +13,7 @@ from simeval.core.escalation import require_two
 from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
 from simeval.core.yaml_files import all_of
-from simeval.engine.actors.app import Handler
+from simeval.engine.actors.handler import Handler
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.registry import Models
 from simeval.suites.apps.described_app import DescribedApp

@@ -1,29 +1,35 @@
 """Ctrl-C and a request to terminate: the first Ctrl-C ends a run in order, the second at once, the third by force."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
+from time import sleep
 from types import FrameType
 
+from simeval.cli.output import INTERRUPTED, say
 from simeval.core.logs import log
 from simeval.engine.engine import Engine
 
 INTERRUPT = "interrupted"
 IN_ORDER, AT_ONCE = 1, 2
+LEAVE_SECONDS = 5.0  # in which a process ends that was interrupted by force
 
 
 @contextmanager
 def ending_on_signals(engine: Engine, *, at_once: bool = False) -> Iterator[None]:
     """End the runs of an engine at a signal; to be used in the main thread, in a running event loop.
 
-    The first Ctrl-C starts no more trials and finishes those under way; the second, or a request to terminate, ends
-    those too, and so does the first where that shall be `at_once`. One more raises KeyboardInterrupt in whatever runs,
-    so also in code that holds up the event loop: the handlers are Python's own and not the loop's.
+    The first Ctrl-C starts no more trials and finishes those under way; the second, or a request to terminate (also by
+    a terminal that is closed, unless that is ignored), ends those too, and so does the first where that shall be
+    `at_once`. One more raises KeyboardInterrupt in whatever runs, so also in code that holds up the event loop: the
+    handlers are Python's own and not the loop's. Where the app swallows that, too, the process is left.
     """
     interrupts = _Interrupts(engine, asyncio.get_running_loop(), asked=IN_ORDER if at_once else 0)
-    before = {number: signal.signal(number, interrupts.handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, interrupts.handle) for number in _heard()}
     try:
         yield
     except BaseException as error:
@@ -33,6 +39,21 @@ def ending_on_signals(engine: Engine, *, at_once: bool = False) -> Iterator[None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _heard() -> list[signal.Signals]:
+    """Return the signals that end a run: of those that a terminal sends as it closes, none that nohup ignores."""
+    hangup: list[signal.Signals] = [] if os.name == "nt" else [signal.SIGHUP]
+    return [signal.SIGINT, signal.SIGTERM, *(one for one in hangup if signal.getsignal(one) != signal.SIG_IGN)]
+
+
+def _leave(engine: Engine) -> None:
+    """Leave the process, with its stores closed, where it has not ended by itself."""
+    sleep(LEAVE_SECONDS)
+    closing = Thread(target=engine.close_stores, daemon=True)
+    closing.start()
+    closing.join(1.0)
+    os._exit(say(INTERRUPT, INTERRUPTED))
 
 
 def _leave_in_silence(loop: asyncio.AbstractEventLoop) -> None:
@@ -47,8 +68,10 @@ class _Interrupts:
     asked: int = 0
 
     def handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self.asked = max(self.asked + 1, AT_ONCE if number == signal.SIGTERM else IN_ORDER)
+        self.asked = max(self.asked + 1, IN_ORDER if number == signal.SIGINT else AT_ONCE)
         if self.asked > AT_ONCE:
+            if self.asked == AT_ONCE + 1:
+                Thread(target=_leave, args=[self.engine], daemon=True).start()
             _leave_in_silence(self.loop)
             raise KeyboardInterrupt
         end = self._stop if self.asked == IN_ORDER else self.engine.end

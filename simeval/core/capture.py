@@ -60,7 +60,11 @@ def attempt_all(work: Callable[[], T]) -> T | Caught:
         return Caught(failed)
 
 
-_LEFT_ALONE = (Exception, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup)  # a group may hold an interrupt
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an error is a KeyboardInterrupt, or holds one."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(KeyboardInterrupt) is not None
+    return isinstance(error, KeyboardInterrupt)
 
 
 class LeftError(RuntimeError):
@@ -74,16 +78,19 @@ async def guarded(answer: Awaitable[T], who: str) -> T:
     """Await what code of the user's answers. Raises LeftError for what would end our own task, unless that is ended."""
     try:
         return await answer
-    except SystemExit as error:
-        raise LeftError(who, error) from error
-    except CancelledError as error:
+    except Exception:
+        raise
+    except (CancelledError, BaseExceptionGroup) as error:
         task = current_task()
-        if task is None or task.cancelling():
+        if task is None or task.cancelling() or is_interrupt(error):
             raise
         raise LeftError(who, error) from error
-    except _LEFT_ALONE:
-        raise
     except BaseException as error:  # such as what pytest.fail raises
+        is_closed = isinstance(error, GeneratorExit) and (
+            error.__traceback__ is None or not error.__traceback__.tb_next
+        )
+        if is_closed or is_interrupt(error):  # it was closed here, and did not raise it itself
+            raise
         raise LeftError(who, error) from error
 
 
@@ -91,9 +98,11 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
     """Call code of the user's in a thread. Raises LeftError for what would end a task or a process."""
     try:
         return call()
-    except _LEFT_ALONE:
+    except Exception:
         raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise LeftError(who, error) from error
 
 

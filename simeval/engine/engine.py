@@ -86,6 +86,7 @@ class Engine:
         self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
         self._models = self._engine_resources.models
         self._signals: list[StopSignal] = []
+        self._journals: list[Journal] = []  # those that are open, and ours
 
     @overload
     async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
@@ -271,6 +272,11 @@ class Engine:
         for signal in self._signals:
             signal.end(reason)
 
+    def close_stores(self) -> None:
+        """Close the stores of the evaluations under way, from any thread; nothing is kept from then on."""
+        for journal in [*self._journals]:
+            journal.close()
+
     def listen(self, on_message: Callable[[Message], None] | None) -> None:
         """Call `on_message` with every message of simulated conversations, as it is said; None ends that.
 
@@ -296,14 +302,17 @@ class Engine:
         is_ours = isinstance(store, (str, Path))
         journal = await anyio.to_thread.run_sync(_journal, store, self.settings.resume is not None)
         self._models.open()
+        ours = [journal] if is_ours and journal is not None else []
+        self._journals += ours
         try:
             yield journal
         finally:
             seconds = END_SECONDS if stop.line.cancel_called else CLOSING_SECONDS
             with anyio.CancelScope(shield=True), anyio.move_on_after(seconds):
                 await self._models.close()
-                if is_ours and journal is not None:
-                    await anyio.to_thread.run_sync(journal.close, abandon_on_cancel=True)
+                for each in ours:
+                    await anyio.to_thread.run_sync(each.close, abandon_on_cancel=True)
+                    self._journals.remove(each)
 
 
 def _place_of(option: str) -> str:

@@ -22,9 +22,10 @@ from simeval.core.run_records import ResumableRun, RubricRecord
 from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
-from simeval.engine.actors.app import App, Handler, model_handler
+from simeval.engine.actors.app import App, model_handler
 from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, gate_of
 from simeval.engine.actors.blocking import Blocking
+from simeval.engine.actors.handler import Handler
 from simeval.engine.actors.listener import Listener
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.silence import Silence

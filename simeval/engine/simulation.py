@@ -12,6 +12,7 @@ from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.judge import Judge
+from simeval.engine.actors.mixing import Mixing
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors.by_app import ByApp
@@ -28,6 +29,9 @@ from simeval.scorers.base import Scorer
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Step
 from simeval.suites.worlds import require_session
+
+SHARED = "give the class of its object, or keep what it remembers in state or by session_id"
+ONE_SESSION = "see that each conversation has a session of its own: {session} in its request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +146,7 @@ class Simulation:
             attack_prompt=context.shared.prompts["attack"],
             judge_of=partial(_judge_of, context),
             auditor=self.auditor,
+            mixing=None if target.model else Mixing(SHARED if target.app.handler.may_block else ONE_SESSION),
         )
         return LocalExecutor(source, Judge(self.plans, demand, context.clean))
 

@@ -45,6 +45,9 @@ HAS_OIL = Contains(texts=["oil"])
 class Desk:
     """An app with a method."""
 
+    def __init__(self, city: str) -> None:
+        self.city = city
+
     def answer(self, message: str, state: Any) -> str:
         return message
 
@@ -91,8 +94,9 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "the handler takes three arguments": (
         evaluated(FIRST, handler=lambda message, state, more: "hello"),
-        "app handler: found the signature (message, state, more); give a function of (message, state) or (messages, "
-        "state), sync or async.",
+        "app handler: found the signature (message, state, more), in which more is no known name; name it state "
+        "(your own, from turn to turn), history (what was said before), session_id (an id of the conversation) or, "
+        "behind a star, tools; or give it a default.",
     ),
     "the handler takes tools by their place": (
         evaluated(FIRST, handler=lambda message, tools: "hello"),
@@ -105,7 +109,8 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "the handler is a class": (
         evaluated(FIRST, handler=Path),
-        "app handler: found the class Path; make an object of it, such as app = Path(), and give that.",
+        "app handler: found the class Path, whose objects cannot be called; give the method of it that answers, such "
+        "as Path.reply; each conversation gets an object of its own.",
     ),
     "the scenarios are a function": (
         lambda: Engine(store=None).evaluate_sync(cast("Any", len), str),
@@ -252,10 +257,10 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: EachTurn(scorer=cast("Any", Contains)),
         "EachTurn.scorer: found the class Contains; make an object of it, such as Contains(), and give that.",
     ),
-    "the handler is a method of a class": (
+    "the handler is a method of a class that needs something": (
         evaluated(FIRST, handler=Desk.answer),
-        "app handler: found the method answer of a class; make an object of its class, such as app = Desk(), and give "
-        "app.answer.",
+        "app handler: found the class Desk, which needs city; name answer __call__ and give functools.partial(Desk, "
+        "city=...); each conversation gets an object of its own.",
     ),
     "a message has a role that none has": (
         lambda: dataset_of([{"messages": [{"role": "usr", "content": "Hi"}]}]),

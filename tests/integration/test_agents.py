@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,31 @@ def test_the_guides_snippet_runs(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+async def test_a_client_of_mcp_that_a_handler_keeps_over_turns_answers_in_every_conversation() -> None:
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    program = "from tests.support.real_servers import mcp_server; mcp_server().run(transport='stdio')"
+    server = StdioServerParameters(
+        command=sys.executable, args=["-c", program], env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+
+    async def handle(message: str, state: dict[str, Any], *, session_id: str) -> str:
+        if not state:
+            stack = state["stack"] = AsyncExitStack()
+            read, write = await stack.enter_async_context(stdio_client(server))
+            state["client"] = await stack.enter_async_context(ClientSession(read, write))
+            await state["client"].initialize()
+        asked = {"question": message, "session_id": session_id}
+        found = await state["client"].call_tool("ask", asked)
+        return str(found.content[0].text)
+
+    two_turns = scenario(when="The user says hello. The user asks for the menu.", sample_size=12, max_turns=2)
+    result = await Engine(concurrency=4).evaluate(two_turns, handle)
+
+    assert not result.failures
+    assert len(result.conversations) == 12
+    for conversation in result.conversations:
+        assert [f'"{turn}: ' in each.content for turn, each in enumerate(conversation.responses, 1)] == [True, True]

@@ -89,7 +89,7 @@ class TestHandlers:
         ("handler", "do"),
         [
             (lambda state, message: "x", r"(message, state)"),
-            (lambda session, message: "x", r"(message, state)"),
+            (lambda session, message: "x", r"(message, session)"),
             (lambda state, messages: "x", r"(messages, state)"),
         ],
     )

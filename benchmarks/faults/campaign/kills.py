@@ -89,6 +89,10 @@ def terminate(campaign: Campaign) -> Report:
     return _told_to_end(campaign, signal.SIGTERM)
 
 
+def hang_up(campaign: Campaign) -> Report:
+    return _told_to_end(campaign, signal.SIGHUP)
+
+
 def _told_to_end(campaign: Campaign, number: signal.Signals) -> Report:
     case = campaign.case()
     attempt = case.start()
@@ -126,6 +130,7 @@ ROWS: Mapping[str, tuple[str, Row]] = {
     "kill-sqlite": ("kill -9 at random moments, SQLite", kill_sqlite),
     "kill-postgres": ("kill -9 at random moments, PostgreSQL", kill_postgres),
     "sigterm": ("SIGTERM", terminate),
+    "sighup": ("SIGHUP", hang_up),
     "sigint": ("Ctrl-C", interrupt),
     "two-at-once": ("two processes resume one run at once", two_at_once),
 }

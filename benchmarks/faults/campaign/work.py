@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
@@ -115,6 +116,30 @@ async def leaks_threads(message: str) -> str:
 async def exits(message: str) -> str:
     if _drawn(message) % 20 == 0:
         sys.exit(7)
+    return await handle(message)
+
+
+async def cancels(message: str) -> str:
+    """Cancel the own task now and then."""
+    if _drawn(message) % 20 == 0 and (task := asyncio.current_task()):
+        task.cancel()
+    return await handle(message)
+
+
+async def keeps(message: str, state: dict[str, Any]) -> str:
+    """Enter a task group at the first turn, and never leave it."""
+    if not state:
+        group = await anyio.create_task_group().__aenter__()
+        group.start_soon(anyio.sleep_forever)
+        state["begun"] = True
+    return await handle(message)
+
+
+async def swallows(message: str) -> str:
+    """Catch everything now and then, and go on for ever."""
+    while _drawn(message) % 100 == 0:
+        with suppress(BaseException):
+            await anyio.sleep(3600)
     return await handle(message)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
-from types import ModuleType
 from typing import Any, cast
 
 import anyio
@@ -30,117 +29,19 @@ from simeval.core.media import PARTS
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.app_line import AppLine
+from simeval.engine.actors.app_task import AppTask, LeftBehind
 from simeval.engine.actors.blocking import Blocking, Stepped
+from simeval.engine.actors.handler import NO_TOOLS, Handler, HeldHandler
 from simeval.engine.actors.silence import Silence
-from simeval.engine.actors.streaming import WHO, joined, joined_in_thread, named
-from simeval.engine.actors.toolbox import Tool, Toolbox
+from simeval.engine.actors.streaming import WHO, joined, joined_in_thread
+from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.flow.demand import TrialScope
-from simeval.errors import AppError, AppNotAsked, DefinitionError, ModelError
+from simeval.errors import AppError, AppNotAsked, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.suites.apps.outcomes import AppFailure, of_exception
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import RemoteApp, Session, TimedResponse
-
-TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
-_FIRST = ("message", "messages")  # what a handler is given first, where it says so
-NO_TOOLS: Mapping[str, Tool] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Handler:
-    """The user's callable and how it is called: async or in a thread, with one message or all of them.
-
-    One that is a generator, async or not, streams: it yields texts, which are joined. One that `takes_tools` is given
-    those of the trial's world, by their names, as `tools`; none where there is no world. `leave`, where there is one,
-    is told with the last state that a conversation is over.
-    """
-
-    function: Callable[..., Any]
-    is_async: bool
-    takes_history: bool
-    takes_state: bool
-    takes_tools: bool = False
-    leave: Callable[[Any], Awaitable[None]] | None = None
-
-    @property
-    def named(self) -> str:
-        """What it is called in errors, with where it stands."""
-        return named(self.function)
-
-    @property
-    def may_block(self) -> bool:
-        """Whether it is code of the user's own, which may hold up the event loop."""
-        return not isinstance(self.function, RemoteApp)
-
-    @property
-    def takes_parts(self) -> bool:
-        """Whether it is given all parts of a message, also those that are no text, such as images."""
-        function = self.function
-        return bool(getattr(function, "takes_parts", False)) if isinstance(function, RemoteApp) else self.takes_history
-
-    @property
-    def hides(self) -> bool:
-        """Whether what it remembers of a conversation, if anything, cannot be seen."""
-        return not (self.takes_history or self.takes_state)
-
-    @classmethod
-    def of(cls, function: object) -> "Handler":
-        """Read the signature. Raises DefinitionError where it cannot be an app handler."""
-        do = "give a function of (message, state) or (messages, state), sync or async"
-        if isinstance(function, type):
-            made = f"make an object of it, such as app = {function.__name__}(), and give that"
-            raise DefinitionError("app handler", found=f"found the class {function.__name__}", do=made)
-        if isinstance(function, ModuleType):
-            do = f"give a function of it, such as {function.__name__}.handle"
-            raise DefinitionError("app handler", found=f"found the module {function.__name__}", do=do)
-        if not callable(function):
-            raise DefinitionError("app handler", found=f"found {function!r}", do=do)
-        signature = inspect.signature(function)
-        names = [
-            p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-        if TOOLS in names:
-            do_by_name = f"take tools by their name, behind a star: ({names[0]}, *, {TOOLS})"
-            raise DefinitionError("app handler", found=f"found the signature {signature}", do=do_by_name)
-        if names[:1] == ["self"] and inspect.isfunction(function):
-            of, _, method = getattr(function, "__qualname__", "").rpartition(".")
-            made = f"make an object of its class, such as app = {of or 'Class'}(), and give app.{method}"
-            raise DefinitionError("app handler", found=f"found the method {method} of a class", do=made)
-        _refuse_swapped(names, signature)
-        by_name = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
-        required = [p for p in by_name if p.default is p.empty and p.name != TOOLS]
-        any_number = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
-        if required or not (names or any_number) or _required_count(signature) > 2:
-            raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
-        return cls(
-            function=function,
-            is_async=is_async(function) or inspect.isasyncgenfunction(function),
-            takes_history=bool(names) and names[0] == "messages",
-            takes_state=any_number or len(names) > 1,
-            takes_tools=TOOLS in [p.name for p in by_name],
-            leave=function.leave if isinstance(function, RemoteApp) else None,
-        )
-
-
-def _refuse_swapped(names: Sequence[str], signature: inspect.Signature) -> None:
-    """Raise DefinitionError where the state stands first: it would be given the message."""
-    if (names[:1] == ["state"] and len(names) > 1) or (names[1:2] == ["message"] and names[0] not in _FIRST):
-        first = names[1] if names[1:2] and names[1] in _FIRST else "message"
-        do = f"put the message first: ({first}, state)"
-        raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
-
-
-def is_async(function: Callable[..., Any]) -> bool:
-    """Return whether a function, a partial of one, or an object that can be called gives a coroutine."""
-    unwrapped = function.func if isinstance(function, partial) else function
-    called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
-    return inspect.iscoroutinefunction(called)
-
-
-def _required_count(signature: inspect.Signature) -> int:
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional and p.default is p.empty for p in signature.parameters.values())
+from simeval.suites.apps.remote_app import Session, TimedResponse
 
 
 def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Callable[..., Any]:
@@ -194,6 +95,7 @@ class App:
     silence: Silence | None = None
     blocking: Blocking | None = None
     waits: Waits = field(default_factory=Waits)
+    left: LeftBehind = field(default_factory=LeftBehind)
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
@@ -205,44 +107,33 @@ class App:
         self, beginning: Beginning, memory: Memory, scope: TrialScope, toolbox: Toolbox | None = None
     ) -> "AppSession":
         """Return a conversation with the app that goes on from a beginning, until `scope` ends."""
-        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning), toolbox)
+        held, task = HeldHandler(self.handler), AppTask(self.left)
+        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning), toolbox, held, task)
 
     async def answer(
-        self,
-        turn: int,
-        history: Sequence[ChatMessage],
-        state: Any,
-        scope: TrialScope,
-        tools: Mapping[str, Tool] = NO_TOOLS,
+        self, turn: int, call: Callable[[], Any], state: Any, scope: TrialScope, task: AppTask
     ) -> tuple[Message, Any]:
-        """Answer one turn, and return the state that the handler wants back.
+        """Answer one turn by a call of the handler, in its `task`, and return the state that it wants back.
 
         Raises AppError, AppNotAsked, ModelError.
         """
         before = _kept(state) if self.handler.may_block else None
-        return await self.line.ask(partial(self._answered, turn, history, state, before, scope, tools))
+        return await self.line.ask(partial(self._answered, turn, call, state, before, scope, task))
 
     async def _answered(
-        self,
-        turn: int,
-        history: Sequence[ChatMessage],
-        state: Any,
-        before: Any,
-        scope: TrialScope,
-        tools: Mapping[str, Tool],
+        self, turn: int, call: Callable[[], Any], state: Any, before: Any, scope: TrialScope, task: AppTask
     ) -> tuple[Message, Any]:
         """Ask the app once. Where it could not be asked, its state is as it was `before`."""
-        heard = [{**each} for each in history] if self.handler.takes_history else history[-1]["content"]
-        arguments = (heard, state) if self.handler.takes_state else (heard,)
         started = datetime.now(UTC)
         in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
         watched = nullcontext() if self.silence is None else self.silence.asking()
         waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
         limit = anyio.move_on_after(None if self.is_model else self.timeout_seconds)
         with in_thread, watched, waited_for, limit:
-            made = await capture(partial(self._timed, arguments, tools))
+            made = await capture(partial(self._timed, call, task))
         if limit.cancelled_caught:
-            raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds)")
+            went_on = ", and its code did not end when it was cancelled" if task.is_left else ""
+            raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds){went_on}")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error
@@ -268,20 +159,25 @@ class App:
         )
         return answer, state
 
-    async def _timed(self, arguments: tuple[Any, ...], tools: Mapping[str, Tool]) -> tuple[Any, float]:
-        function = partial(self.handler.function, tools=tools) if self.handler.takes_tools else self.handler.function
+    async def _timed(self, call: Callable[[], Any], task: AppTask) -> tuple[Any, float]:
         if self.handler.is_async:
-            return await self._timed_answer(function(*arguments))
-        call = partial(_timed_call, function, arguments)
-        returned, seconds = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self.threads)
+            return await self._apart(call, task)
+        timed = partial(_timed_call, call)
+        returned, seconds = await anyio.to_thread.run_sync(timed, abandon_on_cancel=True, limiter=self.threads)
         if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
-            returned, more = await self._timed_answer(returned)
+            returned, more = await self._apart(lambda: returned, task)
             seconds += more
         return returned, seconds
 
-    async def _timed_answer(self, answer: Any) -> tuple[Any, float]:
+    def _apart(self, call: Callable[[], Any], task: AppTask) -> Awaitable[tuple[Any, float]]:
+        """Return the answer to a call with its seconds; code of others is in the task of the conversation."""
+        work = partial(self._timed_answer, call)
+        return task.do(work) if self.handler.is_foreign and not self.is_model else work()
+
+    async def _timed_answer(self, call: Callable[[], Any]) -> tuple[Any, float]:
         """Return what is awaited or streamed, and the seconds it takes."""
         clock = perf_counter()
+        answer = call()
         awaited: Awaitable[Any] = (
             joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
         )
@@ -298,7 +194,9 @@ class AppSession:
     scope: TrialScope
     turn: int
     history: list[ChatMessage]
-    toolbox: Toolbox | None = None
+    toolbox: Toolbox | None
+    held: HeldHandler
+    task: AppTask
     _before: Any = None  # the state before the last turn of an attacker, who may take it back
 
     async def answer(self, message: Message) -> Message:
@@ -311,7 +209,8 @@ class AppSession:
             self._take_back(message)
         self.history += _as_chat(Beginning((message,)))
         tools = self.toolbox.tools if self.toolbox else NO_TOOLS
-        answer, self.memory.state = await self.app.answer(self.turn, self.history, self.memory.state, self.scope, tools)
+        call = partial(self.held.call, self.history, self.memory.state, tools)
+        answer, self.memory.state = await self.app.answer(self.turn, call, self.memory.state, self.scope, self.task)
         if self.toolbox:
             answer = replace(answer, tool_calls=self.toolbox.taken(answer.tool_calls))
         self.history.append({"role": "assistant", "content": answer.content})
@@ -333,10 +232,14 @@ class AppSession:
 
     async def leave(self) -> None:
         """Let the app close what is open for this conversation, which is over; it costs no trial where that fails."""
+        made = await capture(self._left)
+        if isinstance(made, Caught):
+            log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
+
+    async def _left(self) -> None:
         if self.app.handler.leave is not None:
-            made = await capture(partial(self.app.handler.leave, self.memory.state))
-            if isinstance(made, Caught):
-                log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
+            await self.app.handler.leave(self.memory.state)
+        await self.task.close(self.held.closing(self.memory.state))
 
 
 def _failed(turn: int, error: Exception) -> AppError | AppNotAsked:
@@ -364,9 +267,9 @@ def _restore(state: Any, before: Any) -> None:
         state.update(_kept(before))
 
 
-def _timed_call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+def _timed_call(call: Callable[[], Any]) -> tuple[Any, float]:
     def called() -> Any:
-        returned = function(*arguments)
+        returned = call()
         return joined_in_thread(returned) if inspect.isgenerator(returned) else returned
 
     clock = perf_counter()

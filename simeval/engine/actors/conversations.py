@@ -17,6 +17,7 @@ from simeval.core.writing_style import PERSONA
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Dialogue, UserSide
+from simeval.engine.actors.mixing import Mixing
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.scripted import Checker, Look, Scripted
 from simeval.engine.actors.simulator import Simulator
@@ -40,7 +41,7 @@ class Conversations:
 
     `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
     to know and to try, the simulator must be told. Those in `begun` go on where they were. `judge_of` makes what
-    rules on a sentence in the middle of a conversation. An `auditor` looks at some of them, too.
+    rules on a sentence in the middle of a conversation. An `auditor` looks at some of them, too, and `mixing` listens.
     """
 
     plans: Sequence[ScenarioPlan]
@@ -54,10 +55,12 @@ class Conversations:
     attack_prompt: Prompt
     judge_of: Callable[[str], Scorer]
     auditor: Auditor | None = None
+    mixing: Mixing | None = None
 
     @property
     def notes(self) -> Sequence[str]:
-        return self.auditor.notes if self.auditor else ()
+        mixed = (self.dialogue.clean(self.mixing.found),) if self.mixing and self.mixing.found else ()
+        return (*mixed, *self.dialogue.app.left.notes, *(self.auditor.notes if self.auditor else ()))
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial; anew, with fresh draws, where its user errs and that is asked for."""
@@ -115,6 +118,7 @@ class Conversations:
             memory=memory,
             beginning=beginning,
             writing_style=style if persona is None else {**(style or {}), PERSONA: persona.title},
+            ear=self.mixing.ear(trial, scenario) if self.mixing else None,
         )
         side = partial(self._side, scenario, script)
         if scenario.world is None:

@@ -15,6 +15,7 @@ from simeval.core.redaction import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Stage, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App, AppSession, Memory
 from simeval.engine.actors.listener import Listener
+from simeval.engine.actors.mixing import Ear
 from simeval.engine.actors.toolbox import Toolbox
 from simeval.engine.flow.demand import Demand
 from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
@@ -64,8 +65,9 @@ class Dialogue:
         beginning: Beginning = NOTHING_SAID,
         writing_style: Mapping[str, str] | None = None,
         toolbox: Toolbox | None = None,
+        ear: Ear | None = None,
     ) -> TrialConversation:
-        """Hold one dialogue. What the app or the simulator's model got wrong is part of the result.
+        """Hold one dialogue. What the app or the simulator's model got wrong is part of the result. An `ear` hears it.
 
         A dialogue that is not needed any more ends where it is. What was said is clean of secrets from here
         on, and in the form a journal gives back: what is judged now and in a resumed run is the same.
@@ -76,7 +78,8 @@ class Dialogue:
         named: Mapping[str, Any] = {"scenario": title, "trial": trial.index}
         with bound_contextvars(**named):
             with self.demand.scope(trial) as scope:
-                ended, failure = await self._held(user, self.app.open(beginning, memory, scope, toolbox), said, named)
+                session = self.app.open(beginning, memory, scope, toolbox)
+                ended, failure = await self._held(user, session, said, named, ear)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
@@ -84,12 +87,16 @@ class Dialogue:
         return held
 
     async def _held(
-        self, user: UserSide, session: AppSession, said: list[Message], named: Mapping[str, Any]
+        self, user: UserSide, session: AppSession, said: list[Message], named: Mapping[str, Any], ear: Ear | None
     ) -> tuple[Ending, Failure | None]:
         async def exchange(message: Message, given: Message | None = None) -> Message:
             said.append(message)  # from here on no failure loses it
             self._tell(message)
+            if ear is not None:
+                ear.asked(message.content)
             answer = await session.answer(message) if given is None else session.told(message, given)
+            if ear is not None:
+                ear.answered(answer.content)
             bind_contextvars(**named)  # a handler may have cleared them
             said.append(answer)
             self._tell(answer)

@@ -85,9 +85,10 @@ class Examples:
 
     @property
     def notes(self) -> list[str]:
-        """How many answers were measured with secrets taken out."""
-        masked = len(self._masked)
-        return [f"secrets were masked in {counted_of(masked, 'answer')} before the scorers measured"] if masked else []
+        """How many answers were measured with secrets taken out, and what of the app was left behind."""
+        masked, left = len(self._masked), self.dialogue.app.left.notes if self.dialogue else ()
+        said = [f"secrets were masked in {counted_of(masked, 'answer')} before the scorers measured"] if masked else []
+        return [*said, *left]
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return what is answered to the example of a trial, with the example's columns."""

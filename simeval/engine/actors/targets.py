@@ -9,7 +9,8 @@ from typing import Any
 from simeval.core.conversation import AppResponse
 from simeval.core.serialization import not_json, opened, plain
 from simeval.datasets.dataset import RETURNED, Dataset
-from simeval.engine.actors.app import App, Handler, is_async
+from simeval.engine.actors.app import App
+from simeval.engine.actors.handler import Handler, ObjectMaker, is_async
 from simeval.engine.actors.streaming import named
 from simeval.errors import DefinitionError
 from simeval.suites.apps.outcomes import AppFailure
@@ -38,13 +39,14 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     It is one where each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
     metadata are not for the app. Raises DefinitionError where it is neither.
     """
-    if not callable(target) or isinstance(target, type):
+    if not callable(target):
         return False
     names, required = _parameters(target)
-    unnamed = [each for each in inspect.signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
-    if (names and names[0] in _TALKS) or (unnamed and dataset.kind != "kv"):
-        return False
+    unnamed = [each for each in _signature(target).parameters.values() if each.kind is each.POSITIONAL_ONLY]
     columns = (*next(iter(dataset)).app_inputs(), *OWN_COLUMNS)
+    talks = names[:1] and names[0] in _TALKS and not (len(names) > 1 and {*names} <= {*columns})
+    if talks or (unnamed and dataset.kind != "kv"):
+        return False
     if not unnamed and (required or _takes_any(target)) and all(name in columns for name in required):
         return True
     if dataset.kind != "kv":
@@ -86,15 +88,20 @@ def column_handler(target: Callable[..., Any]) -> Handler:
     def chosen(columns: Mapping[str, Any]) -> dict[str, Any]:
         return dict(columns) if takes_any else {name: columns[name] for name in names if name in columns}
 
-    if is_async(target):
+    maker = ObjectMaker.of(target)
+
+    def answer(state: Mapping[str, Any]) -> Any:
+        return (maker.called_of(maker.make()) if maker else target)(**chosen(state))
+
+    if is_async(maker.called if maker else target):
 
         async def handle(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
-            return as_response(await target(**chosen(state)), who)
+            return as_response(await answer(state), who)
 
         return Handler.of(handle)
 
     def handle_in_thread(message: str, state: Mapping[str, Any]) -> Any:  # noqa: ARG001
-        returned = target(**chosen(state))
+        returned = answer(state)
         return _awaited(returned, who) if inspect.isawaitable(returned) else as_response(returned, who)
 
     return Handler.of(handle_in_thread)
@@ -123,11 +130,16 @@ def as_response(returned: object, who: str) -> Any:
     return AppResponse(json.dumps(value, ensure_ascii=False), metadata={RETURNED: value})
 
 
+def _signature(target: Callable[..., Any]) -> inspect.Signature:
+    maker = ObjectMaker.of(target)
+    return maker.signature if maker else inspect.signature(target)
+
+
 def _takes_any(target: Callable[..., Any]) -> bool:
-    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(target).parameters.values())
+    return any(each.kind is each.VAR_KEYWORD for each in _signature(target).parameters.values())
 
 
 def _parameters(target: Callable[..., Any]) -> tuple[list[str], Collection[str]]:
     variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    found = [each for each in inspect.signature(target).parameters.values() if each.kind not in variadic]
+    found = [each for each in _signature(target).parameters.values() if each.kind not in variadic]
     return [each.name for each in found], [each.name for each in found if each.default is each.empty]

@@ -8,7 +8,7 @@ from typing import Any
 from simeval.core.capture import Caught
 from simeval.core.logs import warn_all
 from simeval.core.trial import Failure, Score
-from simeval.engine.actors.app import is_async
+from simeval.engine.actors.handler import is_async
 from simeval.engine.actors.measuring import failure_to_measure
 from simeval.engine.online.isolation import Isolation
 from simeval.engine.online.running_estimate import RunningEstimate

@@ -10,9 +10,10 @@ import pytest
 
 from simeval.core.conversation import Beginning, Message
 from simeval.engine.actors import blocking
-from simeval.engine.actors.app import App, Handler, Memory
+from simeval.engine.actors.app import App, Memory
 from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.engine.actors.blocking import Blocking, Stepped
+from simeval.engine.actors.handler import Handler
 from simeval.suites.apps.command_app import CommandApp
 from tests.support.suites import Engine, good_app, scenario
 

@@ -9,8 +9,9 @@ from simeval.core.conversation import Beginning, Message
 from simeval.core.settings import RetryConfig, Settings
 from simeval.core.trial import failure_of
 from simeval.core.usage import Ledger
-from simeval.engine.actors.app import App, Handler, Memory, model_handler
+from simeval.engine.actors.app import App, Memory, model_handler
 from simeval.engine.actors.app_line import AppLine, gate_of
+from simeval.engine.actors.handler import Handler
 from simeval.errors import ModelError
 from simeval.models.limits import gate, governor
 from simeval.models.protocol.model import Completion, Request

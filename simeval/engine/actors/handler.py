@@ -1,0 +1,319 @@
+"""The user's handler: a function, an object or a class that is the app, and how its signature says it is called.
+
+    (message, state)    (messages, session_id)    (message, history, *, tools)    class Bot: __call__(self, message)
+
+The first parameter is given what the user says, any other what its name asks for. Of a class each conversation has an
+object of its own.
+"""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import ModuleType
+from typing import Any, Literal
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+
+from simeval.core.conversation import ChatMessage
+from simeval.engine.actors.streaming import named
+from simeval.engine.actors.toolbox import Tool
+from simeval.errors import DefinitionError
+from simeval.suites.apps.agents import AgentApp
+from simeval.suites.apps.remote_app import RemoteApp
+
+Role = Literal["message", "messages", "history", "session", "state", "tools"]
+
+TOOLS = "tools"  # the parameter, given by name, of a handler that uses the tools of a trial's world
+NO_TOOLS: Mapping[str, Tool] = {}
+
+_ALL = ("messages", "msgs", "chatmessages", "allmessages")
+_BEFORE = "history chathistory messagehistory conversationhistory dialoguehistory turns pastmessages previousmessages"
+_IDS = "sessionid threadid conversationid chatid dialogid dialogueid conversationkey sessionkey session thread"
+_STATES = "state sessionstate conversationstate chatstate appstate agentstate userstate memory"
+_KNOWN: Mapping[str, Role] = {  # what a parameter beside the first is given, by its name without case and underscores
+    **dict.fromkeys((*_ALL, *_BEFORE.split(), "transcript", "dialogue"), "history"),
+    **dict.fromkeys((*_IDS.split(), "conversation"), "session"),
+    **dict.fromkeys(_STATES.split(), "state"),
+    TOOLS: "tools",
+}
+_EITHER = ("session", "thread", "conversation", "memory")  # whose annotation says it better than the name
+_MESSAGE = (
+    "message msg text input query question prompt utterance usermessage userinput usertext userquery userprompt content"
+)
+_OWN = "each conversation gets an object of its own"
+_DO = "give a function of (message, state) or (messages, state), sync or async"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMaker:
+    """A class, or a partial of one, of which each conversation has an object; that is called, or its `method`."""
+
+    make: Callable[[], Any]
+    method: str = ""
+
+    @property
+    def of_class(self) -> type:
+        """The class of the objects."""
+        found: Any = self.make.func if isinstance(self.make, partial) else self.make
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def called(self) -> Callable[..., Any]:
+        """What is called, as its class has it: its first parameter is the object."""
+        return getattr(self.of_class, self.method or "__call__")  # type: ignore[no-any-return]
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """How it is called."""
+        return inspect.Signature(list(inspect.signature(self.called).parameters.values())[1:])
+
+    def called_of(self, made: Any) -> Callable[..., Any]:
+        """Return what of an object answers."""
+        return getattr(made, self.method) if self.method else made  # type: ignore[no-any-return]
+
+    @classmethod
+    def of(cls, function: object) -> "ObjectMaker | None":
+        """Return one for a class, a partial of one, or a method that was taken from its class; None for all else.
+
+        Raises DefinitionError for a class whose objects cannot answer, or cannot be made without arguments.
+        """
+        maker: ObjectMaker | None = None
+        if isinstance(function, type) or (isinstance(function, partial) and isinstance(function.func, type)):
+            maker = cls(function)
+        elif inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), "") == "self":
+            name, _, method = function.__qualname__.rpartition(".")
+            found: Any = inspect.getmodule(function)
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if not isinstance(found, type):
+                do = f"give the class itself, whose objects are then called; {_OWN}"
+                raise DefinitionError("app handler", found=f"found the method {method} of a class", do=do)
+            maker = cls(found, method)
+        if maker is not None:
+            maker.require_makeable()
+        return maker
+
+    def require_makeable(self) -> None:
+        """Raise DefinitionError for a class whose objects cannot answer, or cannot be made without arguments."""
+        name = self.of_class.__name__
+        found = f"found the class {name}"
+        if self.of_class.__module__.startswith("simeval."):
+            do = f"make an object of it, such as app = {name}(), and give that"
+            raise DefinitionError("app handler", found=found, do=do)
+        if not self.method and not any("__call__" in vars(base) for base in self.of_class.__mro__):
+            do = f"give the method of it that answers, such as {name}.reply; {_OWN}"
+            raise DefinitionError("app handler", found=f"{found}, whose objects cannot be called", do=do)
+        needed = [
+            each.name
+            for each in inspect.signature(self.make).parameters.values()
+            if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        ]
+        if needed:
+            named = f"name {self.method} __call__ and give" if self.method else "give"
+            do = f"{named} functools.partial({name}, {needed[0]}=...); {_OWN}"
+            raise DefinitionError("app handler", found=f"{found}, which needs {', '.join(needed)}", do=do)
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """The user's callable and how it is called: async or in a thread, with one message or all of them.
+
+    `places` are what it is given by place, `names` what by name. One that is a generator, async or not, streams: it
+    yields texts, which are joined. The tools are those of the trial's world; none where there is no world. A `maker`
+    makes what is called of an object for each conversation. Code that `is_foreign` gets a task of its own, and code
+    that `may_block` is watched. `leave`, where there is one, is told with the last state that a conversation is over.
+    """
+
+    function: Callable[..., Any]
+    is_async: bool
+    places: tuple[Role, ...]
+    names: Mapping[str, Role] = field(default_factory=dict)
+    maker: ObjectMaker | None = None
+    is_foreign: bool = True
+    may_block: bool = True
+    leave: Callable[[Any], Awaitable[None]] | None = None
+
+    @property
+    def named(self) -> str:
+        """What it is called in errors, with where it stands."""
+        return named(self.function)
+
+    @property
+    def takes_history(self) -> bool:
+        """Whether it is given all that was said."""
+        return "messages" in self.places or "history" in (*self.places, *self.names.values())
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether it is given all parts of a message, also those that are no text, such as images."""
+        function = self.function
+        if isinstance(function, RemoteApp):
+            return bool(getattr(function, "takes_parts", False))
+        return "messages" in self.places
+
+    @property
+    def hides(self) -> bool:
+        """Whether what it remembers of a conversation, if anything, cannot be seen."""
+        given = (*self.places, *self.names.values())
+        return self.maker is not None or "session" in given or not (self.takes_history or "state" in given)
+
+    @classmethod
+    def of(cls, function: object) -> "Handler":
+        """Read the signature. Raises DefinitionError where it cannot be an app handler."""
+        if isinstance(function, ModuleType):
+            do = f"give a function of it, such as {function.__name__}.handle"
+            raise DefinitionError("app handler", found=f"found the module {function.__name__}", do=do)
+        if not callable(function):
+            raise DefinitionError("app handler", found=f"found {function!r}", do=_DO)
+        if (maker := ObjectMaker.of(function)) is not None:
+            return cls(maker.called, _is_async(maker.called), *_read(maker.signature, ()), maker)
+        bound = function.keywords if isinstance(function, partial) else ()
+        read = cls(function, _is_async(function), *_read(inspect.signature(function), bound))
+        if not isinstance(function, RemoteApp):
+            return read
+        return replace(read, leave=function.leave, is_foreign=isinstance(function, AgentApp), may_block=False)
+
+
+@dataclass(slots=True)
+class HeldHandler:
+    """A handler in one conversation, which has an id and, where the handler makes one, an object of its own."""
+
+    handler: Handler
+    made: Any = None
+    _session: str = ""
+
+    @property
+    def session(self) -> str:
+        """The id of the conversation, which no other has, nor any of another run."""
+        self._session = self._session or uuid4().hex
+        return self._session
+
+    def call(self, history: Sequence[ChatMessage], state: Any, tools: Mapping[str, Tool]) -> Any:
+        """Call the handler at a turn, of which `history` ends with what the user says."""
+        handler = self.handler
+
+        def given(role: Role) -> Any:
+            if role == "message":
+                return history[-1]["content"]
+            if role == "state":
+                return state
+            if role in ("messages", "history"):
+                return [{**each} for each in (history if role == "messages" else history[:-1])]
+            return self.session if role == "session" else tools
+
+        function = handler.function
+        if handler.maker is not None:
+            self.made = self.made or handler.maker.make()
+            function = handler.maker.called_of(self.made)
+        by_name = {name: given(role) for name, role in handler.names.items()} if handler.names else {}
+        return function(*map(given, handler.places), **by_name)
+
+    def closing(self, state: Any) -> Callable[[], Awaitable[None]] | None:
+        """Return what closes what is open for this conversation, which is over; None where nothing is.
+
+        That is the conversation's object, if it has `aclose` or `close`, and each AsyncExitStack in the state.
+        """
+        kept = state.values() if isinstance(state, dict) else (state,)
+        stacks = [each for each in kept if isinstance(each, AsyncExitStack)]
+        close = None if self.made is None else getattr(self.made, "aclose", None) or getattr(self.made, "close", None)
+        return partial(self._close, close, stacks) if close or stacks else None
+
+    async def _close(self, close: Callable[[], Any] | None, stacks: Sequence[AsyncExitStack]) -> None:
+        if close is not None:
+            returned = close() if self.handler.is_async else await anyio.to_thread.run_sync(close)
+            if inspect.isawaitable(returned):
+                await returned
+        for stack in reversed(stacks):
+            await stack.aclose()
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function, a partial of one, or an object that can be called gives a coroutine."""
+    unwrapped = function.func if isinstance(function, partial) else function
+    called = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__
+    return inspect.iscoroutinefunction(called)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return is_async(function) or inspect.isasyncgenfunction(function)
+
+
+def _read(signature: inspect.Signature, bound: Iterable[str]) -> tuple[tuple[Role, ...], Mapping[str, Role]]:
+    """Return what a signature wants by place and by name, but for what is `bound` already. Raises DefinitionError."""
+    parameters = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    any_number = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    if not by_place and not any_number:
+        raise DefinitionError("app handler", found=f"found the signature {signature}", do=_DO)
+    _refuse_misplaced([each.name for each in by_place], signature)
+    places: list[Role] = [_first_role(by_place[0].name, signature) if by_place else "message"]
+    names: dict[str, Role] = {}
+    skipped = False
+    for each in (*by_place[1:], *(one for one in parameters if one.kind is one.KEYWORD_ONLY)):
+        role = None if each.name in bound else _role(each)
+        if role is None:
+            if each.default is each.empty:
+                raise _unknown(each.name, signature)
+            skipped = True
+        elif skipped or each.kind is each.KEYWORD_ONLY:
+            if each.kind is not each.POSITIONAL_ONLY:
+                names[each.name] = role
+        else:
+            places.append(role)
+    if any_number and len(places) == 1 and not names:
+        places.append("state")
+    return tuple(places), names
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _role(parameter: inspect.Parameter) -> Role | None:
+    """Return what a parameter beside the first is given; None where its name is not known."""
+    name = _plain(parameter.name)
+    if name in _EITHER:
+        written = getattr(parameter.annotation, "__name__", None) or str(parameter.annotation)
+        if re.match(r"(typing\.)?(list|sequence|iterable)\b", written, re.IGNORECASE):
+            return "history"
+        if re.match(r"(typing\.)?(dict|\w*mapping)\b", written, re.IGNORECASE):
+            return "state"
+    return _KNOWN.get(name) or ("state" if parameter.name.startswith("_") else None)
+
+
+def _first_role(name: str, signature: inspect.Signature) -> Role:
+    """Return what the first parameter is given. Raises DefinitionError for a name that means something else."""
+    if _plain(name) in _ALL:
+        return "messages"
+    if _plain(name) in _KNOWN:
+        do = "name the first message (what the user says now) or messages (all that was said, with that at the end)"
+        raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
+    return "message"
+
+
+def _refuse_misplaced(names: Sequence[str], signature: inspect.Signature) -> None:
+    """Raise DefinitionError where the message is not first, or tools are taken by their place."""
+    if TOOLS in names:
+        do = f"take tools by their name, behind a star: ({names[0]}, *, {TOOLS})"
+        raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
+    later = next((name for name in names[1:] if _plain(name) in _MESSAGE.split()), None)
+    is_first = names[:1] and (_plain(names[0]) in _MESSAGE.split() or _plain(names[0]) in _ALL)
+    if not is_first and len(names) > 1 and (later or _plain(names[0]) in _KNOWN):
+        first = later or next((name for name in names[1:] if _plain(name) in _ALL), "message")
+        known = (_plain(names[0]) in _KNOWN and names[0]) or "state"
+        do = f"put the message first: ({first}, {known})"
+        raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)
+
+
+def _unknown(name: str, signature: inspect.Signature) -> DefinitionError:
+    found = f"found the signature {signature}, in which {name} is no known name"
+    do = (
+        "name it state (your own, from turn to turn), history (what was said before), session_id (an id of the "
+        "conversation) or, behind a star, tools; or give it a default"
+    )
+    return DefinitionError("app handler", found=found, do=do)
