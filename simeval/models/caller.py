@@ -18,6 +18,7 @@ from simeval.errors import MalformedReply, ModelError, ModelUnusable
 from simeval.models.protocol.choices import Choice, read_choice
 from simeval.models.protocol.model import Completion, Request, SharedModel
 from simeval.models.protocol.replies import Reply, read_reply
+from simeval.models.protocol.thoughts import answer_in
 from simeval.models.reply_cache import ReplyCache
 
 ROOMS = (1, 2, 4, 8)  # times the tokens that a reply may have at first
@@ -75,16 +76,20 @@ class Caller:
         return await self._attempt(request, read)
 
     async def text(self, request: Request) -> str:
-        """Return the model's answer as it stands; an empty one is malformed."""
+        """Return the model's answer without what it thought before; an empty one is malformed."""
         return (await self.completed(request)).text
 
     async def completed(self, request: Request) -> Completion:
-        """Return the model's answer as it stands, with what is known of the call; an empty one is malformed."""
+        """Return the model's answer without what it thought before, with what is known of the call.
+
+        An empty one is malformed.
+        """
 
         def read(completion: Completion) -> Completion:
-            if not completion.text.strip():
+            said = answer_in(completion.text, self.model.name, is_prose=True)
+            if not said.strip():
                 raise MalformedReply(self.model.name, problem="an empty reply", reply=completion.text)
-            return completion
+            return completion if said == completion.text else replace(completion, text=said)
 
         return await self._attempt(request, read)
 

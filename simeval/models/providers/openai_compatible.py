@@ -4,7 +4,6 @@ One's own servers are "openai-compatible/MODEL"; the providers that LiteLLM know
 """
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 OK = 200
-_THOUGHT = re.compile(r"\A\s*<(think(?:ing)?)>.*?</\1>\s*", re.DOTALL)
 TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
 _ADDRESS = frozenset({"api_base", "base_url", "api_key", "organization", "headers", "extra_headers", TRANSPORT})
@@ -259,12 +257,12 @@ def _proxy(base: str) -> str | None:
 
 
 def _text(content: object) -> str:
-    """Return what was said: of content in parts the texts, without what a model thought before it."""
+    """Return what was said: of content in parts, the texts."""
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type") == "text")
     if not isinstance(content, str):
         raise TypeError("the content is no text")
-    return _THOUGHT.sub("", content, count=1) if "<think" in content else content
+    return content
 
 
 def _error_of(text: str) -> tuple[Collection[str], str]:
