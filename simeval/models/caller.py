@@ -42,11 +42,11 @@ class Caller:
     again, and the last has all the time there is.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
-    else is not. The objects of tenacity in `simeval.core.retrying` decide, once an attempt has failed. Raises the
-    last ModelError, with the number of attempts; ModelUnusable where a model that has
-    never answered cannot be reached. A call that is refused while others are answered is out of luck, not of
-    attempts: it waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the reply
-    is looked for there first.
+    else is not, such as an answer that a content filter withheld. The objects of tenacity in `simeval.core.retrying`
+    decide, once an attempt has failed. Raises the last ModelError, with the number of attempts; ModelUnusable where a
+    model that has never answered cannot be reached. A call that is refused while others are answered is out of luck,
+    not of attempts: it waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the
+    reply is looked for there first.
     """
 
     model: SharedModel
@@ -63,7 +63,11 @@ class Caller:
         return await self._attempt(
             request,
             lambda made: read_reply(
-                made.text, kind, model=self.model.name, quoted_texts=quoted_texts, was_cut=made.is_cut
+                made.text,
+                kind,
+                model=self.model.name,
+                quoted_texts=quoted_texts,
+                was_cut=made.is_cut or made.is_filtered,
             ),
         )
 
@@ -82,11 +86,11 @@ class Caller:
     async def completed(self, request: Request) -> Completion:
         """Return the model's answer without what it thought before, with what is known of the call.
 
-        An empty one is malformed.
+        A refusal is an answer; an empty one is malformed.
         """
 
         def read(completion: Completion) -> Completion:
-            said = answer_in(completion.text, self.model.name, is_prose=True)
+            said = answer_in(completion.text, self.model.name, is_prose=True) or completion.refusal
             if not said.strip():
                 raise MalformedReply(self.model.name, problem="an empty reply", reply=completion.text)
             return completion if said == completion.text else replace(completion, text=said)
@@ -141,6 +145,8 @@ class Caller:
         try:
             answer = read(completion)
         except MalformedReply as error:
+            if completion.refusal or completion.is_filtered:
+                raise self._withheld(completion) from None
             was_cut = completion.is_cut and not request.probabilities  # what follows a label is never of use
             self.ledger.of(request.role).malformed_calls += 1
             tries.malformed(error, was_cut=was_cut)
@@ -152,6 +158,10 @@ class Caller:
             text = answer.model_dump_json() if isinstance(answer, Choice) else completion.text
             await self.cache.keep(self.model.name, request, replace(completion, text=text))
         return answer
+
+    def _withheld(self, completion: Completion) -> ModelError:
+        said = f"the model refused: {completion.refusal}" if completion.refusal else "withheld by the content filter"
+        return ModelError(self.model.name, kind="withheld", problem=said)
 
     def _cut(self, request: Request, completion: Completion) -> MalformedReply:
         tokens = completion.completion_tokens or request.max_tokens

@@ -30,7 +30,9 @@ from simeval.models.providers.openai_format import (
     context_of,
     first_token_of,
     is_cut,
+    is_filtered,
     kind_of,
+    refusal_of,
 )
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
@@ -211,8 +213,9 @@ class CompatibleModel:
 
     def _answered(self, answer: Any) -> str:
         choice = answer["choices"][0]
-        content = choice["message"]["content"]
-        return "" if content is None and is_cut(choice) else _text(content)
+        content = choice["message"].get("content")
+        may_be_empty = is_cut(choice) or is_filtered(choice) or refusal_of(choice["message"])
+        return "" if content is None and may_be_empty else _text(content)
 
     def _read(self, text: str, first_text_seconds: float | None = None) -> Completion:
         try:
@@ -224,6 +227,8 @@ class CompatibleModel:
             return Completion(
                 text=said,
                 is_cut=is_cut(choice),
+                is_filtered=is_filtered(choice),
+                refusal=refusal_of(choice["message"]) if choice else "",
                 first_token=first_token_of(choice),
                 prompt_tokens=prompt_tokens,
                 completion_tokens=completion_tokens,
