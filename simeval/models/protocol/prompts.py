@@ -7,17 +7,16 @@ told that what stands there is data: an app cannot address its judge. What was s
 to the letter.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from html import escape
+from math import inf
 from typing import ClassVar, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
 from simeval.core.labelled_examples import LabelledExample
-from simeval.core.serialization import plain
 from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
 from simeval.models.protocol.prompt_texts import Prompt, built_in
@@ -33,7 +32,7 @@ from simeval.models.protocol.replies import (
     UserReply,
 )
 from simeval.models.protocol.request import ModelRequest
-from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
+from simeval.models.protocol.transcripts import Excerpt, beginning_and_end, end_state, excerpt, texts_of, tool_name
 
 LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
 
@@ -88,13 +87,20 @@ def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None)
         if shown is not None and number in shown.left_out:
             lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
             continue
-        calls = "".join(
-            f"\n<tool_call>{escaped(json.dumps(plain(call), ensure_ascii=False))}</tool_call>"
-            for call in message.tool_calls
-        )
-        content = escaped(message.content)
+        most = inf if shown is None else shown.most
+        content, *called = [_shortened(text, most) for text in texts_of(message)]
+        calls = "".join(f"\n<tool_call>{call}</tool_call>" for call in called)
         lines.append(f'<message number="{number}" from="{message.role}">{content}{calls}</message>')
     return "\n".join([*lines, "</conversation>"])
+
+
+def _shortened(text: str, most: float) -> str:
+    """Return a text escaped, and without its middle where it has more than so many tokens."""
+    if most == inf:
+        return escaped(text)
+    head, tail, between = beginning_and_end(text, most)
+    gap = f'<left_out characters="{between}"/>' if between else ""
+    return f"{escaped(head)}{gap}{escaped(tail)}"
 
 
 def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
