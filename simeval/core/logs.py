@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from shutil import get_terminal_size
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import structlog
 from structlog.stdlib import BoundLogger
@@ -119,7 +119,7 @@ def set_log_level(level: Level) -> None:
     require(named in known, "log_level", found=level, do=f"use {', '.join(known)}")
     logger = logging.getLogger(LOGGER)
     if not logger.hasHandlers():
-        configure_logging(named)
+        configure_logging(cast("Level", named))
         return
     logger.setLevel(named)
     logging.getLogger(DETAILS).setLevel(logging.NOTSET if named == "DEBUG" else logging.WARNING)

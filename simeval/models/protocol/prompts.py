@@ -9,6 +9,7 @@ to the letter.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache, partial
 from html import escape
 from math import inf
@@ -16,6 +17,7 @@ from typing import ClassVar, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
+from simeval.core.dates import day_of, in_words
 from simeval.core.labelled_examples import LabelledExample
 from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
@@ -251,6 +253,7 @@ class JudgeRequest(ModelRequest):
     examples: Sequence[LabelledExample] = ()
     conversation: Sequence[Message]
     most_tokens: int | None = None
+    held_on: str | None = None
     seed: int
     max_tokens: int | None = 800
     control: ControlKind | None = None
@@ -268,9 +271,17 @@ class JudgeRequest(ModelRequest):
         """The messages that the judge is shown."""
         return excerpt(self.conversation, self.most_tokens)
 
+    @property
+    def day(self) -> date | None:
+        """The day of the conversation: `held_on`, else that of its first message; None if it is not known."""
+        if self.held_on is not None:
+            return date.fromisoformat(self.held_on)
+        started = self.conversation[0].started if self.conversation else None
+        return None if started is None else day_of(started)
+
     def texts(self) -> Mapping[str, str | None]:
         """Return what fills the places that all prompts of judges have."""
-        state = end_state(self.conversation)
+        state, day = end_state(self.conversation), self.day
         return {
             "given": tagged("given", self.given),
             "when": tagged("when", self.when),
@@ -278,6 +289,7 @@ class JudgeRequest(ModelRequest):
             "reference": tagged("reference", self.reference) if self.reference else None,
             "examples": _examples(self.examples) if self.examples else None,
             "conversation": render_transcript(self.conversation, self.shown),
+            "date": None if day is None else in_words(day),
             "end_state": None if state is None else tagged("end_state", state),
         }
 

@@ -117,6 +117,7 @@ class CriteriaScorer(Scorer):
     control: ControlKind | None = None
     escalated: bool = False
     told: set[str] = field(default_factory=set, repr=False, compare=False)
+    held_on: str | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -153,6 +154,7 @@ class CriteriaScorer(Scorer):
             examples=self.examples,
             conversation=conversation.messages,
             most_tokens=self.most_tokens,
+            held_on=self.held_on,
             prompt=self.prompt,
             control=self.control,
             escalated=self.escalated,

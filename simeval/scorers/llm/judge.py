@@ -48,6 +48,7 @@ class RubricScorer(Scorer):
     control: ControlKind | None = None
     escalated: bool = False
     told: set[str] = field(default_factory=set, repr=False, compare=False)
+    held_on: str | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -96,6 +97,7 @@ class RubricScorer(Scorer):
             "expected_behavior": self.expected_behavior,
             "conversation": conversation.messages,
             "most_tokens": self.most_tokens,
+            "held_on": self.held_on,
             "seed": seed,
             "prompt": self.prompt,
             "control": self.control,
