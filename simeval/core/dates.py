@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -27,6 +28,7 @@ def dated(text: str, today: date) -> str:
     return made
 
 
+@lru_cache(maxsize=100)  # at every call of a judge
 def in_words(day: date) -> str:
     """Return a date with its weekday."""
     return f"{_WEEKDAYS[day.weekday()]}, {day.isoformat()}"

@@ -84,14 +84,14 @@ def _examples(examples: Sequence[LabelledExample]) -> str:
 
 def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
     """Write a conversation with one escaped, numbered element for each message that is `shown`, by default all."""
-    lines = ["<conversation>"]
+    lines, most = ["<conversation>"], inf if shown is None else shown.most
     for number, message in enumerate(messages, 1):
         if shown is not None and number in shown.left_out:
             lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
             continue
-        most = inf if shown is None else shown.most
-        content, *called = [_shortened(text, most) for text in texts_of(message)]
-        calls = "".join(f"\n<tool_call>{call}</tool_call>" for call in called)
+        content, *called = texts_of(message) if message.tool_calls else (message.content,)
+        content = _shortened(content, most)
+        calls = "".join(f"\n<tool_call>{_shortened(call, most)}</tool_call>" for call in called) if called else ""
         lines.append(f'<message number="{number}" from="{message.role}">{content}{calls}</message>')
     return "\n".join([*lines, "</conversation>"])
 
@@ -288,7 +288,7 @@ class JudgeRequest(ModelRequest):
             "facts": tagged("facts", self.facts) if self.facts else None,
             "reference": tagged("reference", self.reference) if self.reference else None,
             "examples": _examples(self.examples) if self.examples else None,
-            "conversation": render_transcript(self.conversation, self.shown),
+            "conversation": render_transcript(self.conversation, self.shown if self.most_tokens else None),
             "date": None if day is None else in_words(day),
             "end_state": None if state is None else tagged("end_state", state),
         }

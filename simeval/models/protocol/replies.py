@@ -252,7 +252,7 @@ def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
             raise
         return kind.model_validate(_formed(_unwrapped(found, schema), schema))
     if found and len(found) > len(kind.model_fields):
-        _named(found, schema.get("properties", {}))
+        _named(found, schema.get("properties", {}))  # refuses one that says a thing twice
     return reply
 
 
