@@ -50,6 +50,7 @@ ModelErrorKind = Literal[
     "server",
     "malformed",
     "content",
+    "withheld",
     "authentication",
     "bad_request",
     "unknown_model",
@@ -147,9 +148,10 @@ class AppUnusable(SimevalError):
 class ModelError(SimevalError):
     """A call to a language model failed.
 
-    `kind` says why and decides whether the call is retried; `retry_after` is the number of seconds the
-    provider asked to wait, where it did. Who retries fills in `attempts`, how often the call was tried, and
-    `role`, what the call was for.
+    `kind` says why and decides whether the call is retried: "content" is a prompt that is too long, "withheld" an
+    answer that a content filter or the model itself refused. `retry_after` is the number of seconds the provider asked
+    to wait, where it did. Who retries fills in `attempts`, how often the call was tried, and `role`, what the call was
+    for.
     """
 
     def __init__(

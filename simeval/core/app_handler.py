@@ -1,6 +1,6 @@
 """The types of what a user hands over as the app, so that a wrong handler is found by mypy and pyright; its names."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
 from simeval.core.conversation import AppResponse
@@ -42,33 +42,11 @@ class _HandedAgent(Protocol):
 AgentObject = _RunnableAgent | _InvokedGraph | _StreamedAgent | _HandedAgent
 
 
-class _MessageWithTools(Protocol):
-    """A function that uses the tools of a trial's world, which it is given by their names."""
-
-    def __call__(self, message: str, state: Any, /, *, tools: Mapping[str, Callable[..., Any]]) -> Answers:
-        """Answer."""
-
-
-class _MessagesWithTools(Protocol):
-    """The same, of all messages; its first parameter is called so."""
-
-    def __call__(self, messages: list[Any], state: Any, /, *, tools: Mapping[str, Callable[..., Any]]) -> Answers:
-        """Answer."""
-
-
-AppHandler = (
-    Callable[[str], Answers]
-    | Callable[[str, Any], Answers]
-    | Callable[[list[Any]], Answers]
-    | Callable[[list[Any], Any], Answers]
-    | _MessageWithTools
-    | _MessagesWithTools
-    | AgentObject
-    | str
-)
+AppHandler = Callable[..., Answers] | type[Any] | AgentObject | str
 """A function of (message, state) or (messages, state), of which the state may be left out; an agent; a model's name.
 
-A function may take the tools of a trial's world by name, as `tools`.
+Further parameters are given what their names ask for, such as `session_id`, `history` or `tools`. Of a class each
+conversation gets an object of its own.
 """
 
 ExampleHandler = Callable[..., Any] | str

@@ -6,7 +6,7 @@ from simeval.core.validation import require_whole
 
 CONTEXT = about(
     VERDICTS,
-    "Tokens of a conversation that judges are shown; the middle of a longer one is left out.",
+    "Tokens of a conversation that judges are shown; of a longer one the middle is left out, and of long messages.",
     flag="--judge-context",
     unset="all of it",
     check=require_whole,

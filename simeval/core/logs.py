@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from shutil import get_terminal_size
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import structlog
 from structlog.stdlib import BoundLogger
@@ -23,6 +23,7 @@ from tqdm import tqdm
 from simeval.core.redaction import Redactor
 from simeval.core.tables import printable
 from simeval.core.terminal import Terminal, written
+from simeval.core.validation import require
 
 LOGGER = "simeval"
 DETAILS = "simeval.details"  # what is known before a run that not everybody wants to read
@@ -83,8 +84,11 @@ def warn_all(message: str) -> None:
     Context().run(log.warning, message)
 
 
+Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+
 def configure_logging(
-    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO",
+    level: Level = "INFO",
     *,
     form: Literal["text", "json"] = "text",
     detailed: bool = False,
@@ -102,6 +106,23 @@ def configure_logging(
     logger.propagate = False
     logging.getLogger(DETAILS).setLevel(logging.NOTSET if detailed or level == "DEBUG" else logging.WARNING)
     return handler.warned
+
+
+def set_log_level(level: Level) -> None:
+    """Show as much of simeval's log as a level says.
+
+    A program that has handlers of its own, on the root logger or on "simeval", keeps them, and they get as much; else
+    it is shown as configure_logging does. Raises DefinitionError.
+    """
+    known = get_args(Level)
+    named = level.upper() if isinstance(level, str) else level
+    require(named in known, "log_level", found=level, do=f"use {', '.join(known)}")
+    logger = logging.getLogger(LOGGER)
+    if not logger.hasHandlers():
+        configure_logging(cast("Level", named))
+        return
+    logger.setLevel(named)
+    logging.getLogger(DETAILS).setLevel(logging.NOTSET if named == "DEBUG" else logging.WARNING)
 
 
 class _BesideTheBar(logging.Handler):

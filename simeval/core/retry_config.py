@@ -7,10 +7,11 @@ from simeval.core.validation import require
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
-    """How calls to language models are retried.
+    """How calls to language models are retried, by tenacity.
 
-    Waits grow exponentially from `backoff_multiplier` seconds, with full jitter, up to
-    `max_backoff_seconds`; a provider's Retry-After is waited for in full where it is at most two minutes.
+    At most `max_attempts` are made (tenacity's stop). The wait before the next is tenacity's `wait_random_exponential`:
+    at random up to a bound that doubles from `backoff_multiplier` seconds to `max_backoff_seconds`; a provider's
+    Retry-After is waited for in full if it is at most two minutes.
     """
 
     enabled: bool = True

@@ -50,6 +50,7 @@ class SettingOverrides(TypedDict, total=False):
     max_user_fault_rate: float
     audit_users: float
     seed: int | None
+    date: str | None
     writing_style_config: WritingStyleConfig | None
     prompts: Mapping[str, Path | str] | None
     order: Order

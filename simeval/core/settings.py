@@ -9,6 +9,7 @@ from typing import Any
 from simeval.core import escalation, judge_settings, trace_settings
 from simeval.core import setting_choices as choices
 from simeval.core.bodies import MOST_BYTES
+from simeval.core.dates import require_date
 from simeval.core.executors import RayExecutor, require_executor
 from simeval.core.journal import Journal
 from simeval.core.meant_settings import meant_setting
@@ -176,6 +177,16 @@ class Settings:
         default=None,
         metadata=about(
             VERDICTS, "Fixes writing styles and trial seeds.", flag="--seed", unset="drawn", check=require_seed
+        ),
+    )
+    date: str | None = field(
+        default=None,
+        metadata=about(
+            VERDICTS,
+            "The day that judges read and that {today} is in scenarios, such as 2026-11-26.",
+            flag="--date",
+            unset="the day of the run",
+            check=require_date,
         ),
     )
     writing_style_config: WritingStyleConfig | None = field(

@@ -211,7 +211,7 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "app": "app",
 }
 
-_OF_THE_APP = ("content", "malformed")  # what an app's users would meet as well
+_OF_THE_APP = ("content", "malformed", "withheld")  # what an app's users would meet as well
 
 
 def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -> Failure:

@@ -15,6 +15,7 @@ from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.journal import Journal
+from simeval.core.logs import Level, set_log_level
 from simeval.core.meant_settings import meant_setting, other_names
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
@@ -64,6 +65,9 @@ class Engine:
     defaults to the judge's. `judge_model` may be a list of models, a panel, of which the first writes the rubrics:
     the mean of their ratings is held against the bar.
 
+    `log_level` ("DEBUG", "INFO", "WARNING", "ERROR") says how much of simeval's log is shown in this process: by the
+    handlers that the program has, else on standard error, as `configure_logging` does. Without it nothing is changed.
+
     All else is in `settings`; any field of Settings may also be given by its name, and then comes before it:
     `Engine("openai/gpt-5-nano", sample_size=100, max_cost_usd=5)`.
 
@@ -77,8 +81,11 @@ class Engine:
         user_simulator_model: str | Model | None = None,
         *,
         settings: Settings | None = None,
+        log_level: Level | None = None,
         **overrides: Unpack[SettingOverrides],
     ) -> None:
+        if log_level is not None:
+            set_log_level(log_level)
         do = "give Settings, such as suite.settings, or each setting by its name"
         require(settings is None or isinstance(settings, Settings), "Engine.settings", found=settings, do=do)
         self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))

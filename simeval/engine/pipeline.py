@@ -49,7 +49,7 @@ from simeval.engine.flow.stop import StopSignal
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.errors import RunStopped, SimevalError, StoreError
+from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
 from simeval.results.suite import RunRecord
 from simeval.store.journal import RunResult
 
@@ -75,8 +75,8 @@ class Conclusion(Protocol[R]):
     def standings(self, run: RunRecord) -> Sequence[Standing]:
         """Return where each scenario stands."""
 
-    def result(self, run: RunRecord) -> R:
-        """Return what was found by now."""
+    def result(self, run: RunRecord, *, unusable: str = "") -> R:
+        """Return what was found by now; `unusable` says which model ended the run because it cannot be used."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,7 +126,9 @@ class Pipeline(Generic[R]):
             stopped = "" if self.statistician.is_done else self.stop.reason
             notes = (*run.notes, *self._noted, *self.executor.notes, *self.known.cut_note(self._reached))
             run = replace(run, **measured(), stopped=stopped, notes=notes)
-            conclude, own = partial(self.statistician.result, run), anyio.CapacityLimiter(1)  # others' threads may hang
+            unusable = str(failure) if isinstance(failure, ModelUnusable) else ""
+            conclude = partial(self.statistician.result, run, unusable=unusable)
+            own = anyio.CapacityLimiter(1)  # others' threads may hang
             with anyio.CancelScope(shield=True):  # what was found is kept, whoever ends the run now
                 result = await anyio.to_thread.run_sync(conclude, limiter=own)  # of many trials it takes seconds
             if has_begun and not isinstance(failure, StoreError):

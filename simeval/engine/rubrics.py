@@ -39,7 +39,7 @@ async def rubrics_of(
         await context.models.check()
     listed = [
         (scenario, label, expectation)
-        for scenario in (each.cleaned(context.clean) for each in suite)
+        for scenario in (each.dated(context.today).cleaned(context.clean) for each in suite)
         for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
         if expectation.behaviour is not None
     ]

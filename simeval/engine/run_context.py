@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.bodies import allow_bytes
+from simeval.core.dates import day_of
 from simeval.core.escalation import judges_said, require_two
 from simeval.core.journal import Journal
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
@@ -162,6 +163,8 @@ class RunContext:
         self.embedded_graders: set[str] = set()
         self._redactor = self.models.redactor()
         self.clean = self._redactor.clean
+        begun = day_of(past.started if past else datetime.now(UTC))
+        self.today = date.fromisoformat(self.settings.date) if self.settings.date else begun
         self.meter = Meter()
         self.recorder = Recorder(store, self.meter.heartbeat)
         self.seed = self._seed()
@@ -246,6 +249,7 @@ class RunContext:
                 asked=settings.criteria_calls,
                 reply=settings.judge_reply,
                 most_tokens=settings.judge_context_tokens,
+                held_on=settings.date,
                 prompt=prompts[CRITERIA_PROMPTS[settings.judge_reply]],
                 examples=self._examples(expectation),
                 controls=self._shown(expectation),
@@ -262,6 +266,7 @@ class RunContext:
             self._examples(expectation),
             settings.judge_reply,
             self._shown(expectation),
+            held_on=settings.date,
         )
 
     def _examples(self, expectation: Expectation) -> Sequence[LabelledExample]:

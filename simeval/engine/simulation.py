@@ -36,7 +36,7 @@ ONE_SESSION = "see that each conversation has a session of its own: {session} in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """The plans of scenarios, these as they were written, and the app that they are put to.
+    """The plans of scenarios, these as they were written but for the dates in them, and the app that they are put to.
 
     Where there are `entrants`, the scenarios of each stand together, and the target names them all.
     """
@@ -52,6 +52,7 @@ class Simulation:
     def of(cls, context: RunContext, suite: Sequence[ScenarioTest], app_handler: ExampleHandler) -> Self:
         """Check a suite, and plan it. Raises DefinitionError before any call is made."""
         context.learn(app_handler, suite)
+        suite = [each.dated(context.today) if isinstance(each, ScenarioTest) else each for each in suite]
         plans = make_plans(
             [each.cleaned(context.clean) if isinstance(each, ScenarioTest) else each for each in suite],
             settings=context.settings,

@@ -4,26 +4,25 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from logging import DEBUG
-from random import uniform
 from typing import Any, TypeVar
 
 import anyio
 
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
-from simeval.core.settings import RetryConfig
+from simeval.core.retry_config import RetryConfig
+from simeval.core.retrying import LONGEST_RETRY_AFTER, Attempts, retrying
 from simeval.core.usage import Ledger
 from simeval.core.waits import Stage, Waits
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
 from simeval.models.protocol.choices import Choice, read_choice
 from simeval.models.protocol.model import Completion, Request, SharedModel
 from simeval.models.protocol.replies import Reply, read_reply
+from simeval.models.protocol.thoughts import answer_in
 from simeval.models.reply_cache import ReplyCache
 
-LONGEST_RETRY_AFTER = 120.0  # seconds; a provider that asks for more is not waited for
 ROOMS = (1, 2, 4, 8)  # times the tokens that a reply may have at first
 MOST_ROOM = ROOMS[-1]
-REFUSALS = 4  # times the further attempts: how often a call may be refused while others are answered
 
 R = TypeVar("R", bound=Reply)
 T = TypeVar("T")
@@ -43,10 +42,11 @@ class Caller:
     again, and the last has all the time there is.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
-    else is not. Raises the last ModelError, with the number of attempts; ModelUnusable where a model that has
-    never answered cannot be reached. A call that is refused while others are answered is out of luck, not of
-    attempts: it waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the reply
-    is looked for there first.
+    else is not, such as an answer that a content filter withheld. The objects of tenacity in `simeval.core.retrying`
+    decide, once an attempt has failed. Raises the last ModelError, with the number of attempts; ModelUnusable where a
+    model that has never answered cannot be reached. A call that is refused while others are answered is out of luck,
+    not of attempts: it waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the
+    reply is looked for there first.
     """
 
     model: SharedModel
@@ -63,7 +63,11 @@ class Caller:
         return await self._attempt(
             request,
             lambda made: read_reply(
-                made.text, kind, model=self.model.name, quoted_texts=quoted_texts, was_cut=made.is_cut
+                made.text,
+                kind,
+                model=self.model.name,
+                quoted_texts=quoted_texts,
+                was_cut=made.is_cut or made.is_filtered,
             ),
         )
 
@@ -76,16 +80,20 @@ class Caller:
         return await self._attempt(request, read)
 
     async def text(self, request: Request) -> str:
-        """Return the model's answer as it stands; an empty one is malformed."""
+        """Return the model's answer without what it thought before; an empty one is malformed."""
         return (await self.completed(request)).text
 
     async def completed(self, request: Request) -> Completion:
-        """Return the model's answer as it stands, with what is known of the call; an empty one is malformed."""
+        """Return the model's answer without what it thought before, with what is known of the call.
+
+        A refusal is an answer; an empty one is malformed.
+        """
 
         def read(completion: Completion) -> Completion:
-            if not completion.text.strip():
+            said = answer_in(completion.text, self.model.name, is_prose=True) or completion.refusal
+            if not said.strip():
                 raise MalformedReply(self.model.name, problem="an empty reply", reply=completion.text)
-            return completion
+            return completion if said == completion.text else replace(completion, text=said)
 
         return await self._attempt(request, read)
 
@@ -101,18 +109,18 @@ class Caller:
                 return await self._asked(asked, read, tries) if kept is None else kept
             except ModelError as error:
                 error.clean(self.redactor.clean)
-                tries.attempts += 1
-                if not _may_pass(error) or tries.are_spent:
-                    error.attempts, error.role = tries.attempts, request.role
+                attempts = tries.attempts = tries.attempts or Attempts(retrying(self.retry, _may_pass))
+                seconds = attempts.wait_after(error, is_unlucky=tries.is_unlucky)
+                if seconds is None:
+                    error.attempts, error.role = attempts.made, request.role
                     if error.kind == "connection" and error.attempts > 1 and not self.model.answers:
                         raise ModelUnusable(self.model.name, kind=error.kind, problem=error.problem) from None
                     raise
-                seconds = self._wait(error, tries)
                 log.debug(
                     "retry",
                     role=request.role,
                     model=self.model.name,
-                    attempt=tries.attempts,
+                    attempt=attempts.made,
                     wait_seconds=round(seconds, 2),
                     error=str(error),
                 )
@@ -137,6 +145,8 @@ class Caller:
         try:
             answer = read(completion)
         except MalformedReply as error:
+            if completion.refusal or completion.is_filtered:
+                raise self._withheld(completion) from None
             was_cut = completion.is_cut and not request.probabilities  # what follows a label is never of use
             self.ledger.of(request.role).malformed_calls += 1
             tries.malformed(error, was_cut=was_cut)
@@ -149,6 +159,10 @@ class Caller:
             await self.cache.keep(self.model.name, request, replace(completion, text=text))
         return answer
 
+    def _withheld(self, completion: Completion) -> ModelError:
+        said = f"the model refused: {completion.refusal}" if completion.refusal else "withheld by the content filter"
+        return ModelError(self.model.name, kind="withheld", problem=said)
+
     def _cut(self, request: Request, completion: Completion) -> MalformedReply:
         tokens = completion.completion_tokens or request.max_tokens
         problem = f"the reply was cut at {tokens} tokens; give it more with the option max_tokens"
@@ -159,7 +173,7 @@ class Caller:
         try:
             completion = await self.model.complete(request)
         except ModelError as error:
-            tries.failed(error, others_answered=self.model.answers > answers)
+            tries.is_unlucky = error.kind == "rate_limit" and self.model.answers > answers
             if error.kind == "malformed":
                 self.ledger.of(request.role).malformed_calls += 1
                 tries.malformed(error, was_cut=False)
@@ -170,27 +184,19 @@ class Caller:
     def _log(self, event: str, request: Request, text: str) -> None:
         log.debug(event, role=request.role, model=self.model.name, text=self.redactor.clean(text))
 
-    def _wait(self, error: ModelError, tries: "_Tries") -> float:
-        """Return the seconds until the next attempt: at random up to a bound that doubles, or what the model asks."""
-        asked = error.retry_after or 0.0
-        if tries.is_unlucky:
-            return asked
-        bound = min(self.retry.max_backoff_seconds, self.retry.backoff_multiplier * 2.0 ** (tries.attempts - 1))
-        return max(asked, uniform(0.0, bound))
-
 
 @dataclass(slots=True)
 class _Tries:
-    """How often one request was tried, refusals that were bad luck apart, and how it is asked next.
+    """How one request was tried, and how it is asked next.
 
-    `room` is how many times its tokens a reply may have.
+    `room` is how many times its tokens a reply may have, `most` how many attempts there may be; `attempts` are those
+    that failed.
     """
 
     most: int
     room: int = 1
-    attempts: int = 0
+    attempts: Attempts | None = None
     is_unlucky: bool = False
-    _unlucky: int = 0
     _malformed: int = 0
     _problem: str = ""
 
@@ -210,26 +216,17 @@ class _Tries:
         first = (request.max_tokens or 0) / self.room
         return next((times for times in ROOMS if completion.completion_tokens <= times * first), 1)
 
-    def failed(self, error: ModelError, *, others_answered: bool) -> None:
-        """Count a failure."""
-        self.is_unlucky = error.kind == "rate_limit" and others_answered
-        self._unlucky += self.is_unlucky
-
     @property
     def is_last(self) -> bool:
         """Whether no further attempt is made after the next one, whatever its cause."""
-        return self.attempts - self._unlucky >= self.most - 1
-
-    @property
-    def are_spent(self) -> bool:
-        """Whether there may be no further attempt."""
-        return self.attempts - self._unlucky >= self.most or self._unlucky > REFUSALS * (self.most - 1)
+        return (self.attempts.counted if self.attempts else 0) >= self.most - 1
 
 
 def _rendered(request: Request) -> str:
     return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in request.messages())
 
 
-def _may_pass(error: ModelError) -> bool:
+def _may_pass(error: BaseException) -> bool:
     """Return whether it is worth calling again: the cause may pass, and in a time that can be waited for."""
+    assert isinstance(error, ModelError)
     return not error.waited_out and error.retryable and (error.retry_after or 0.0) <= LONGEST_RETRY_AFTER

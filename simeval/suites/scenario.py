@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
+from simeval.core.dates import dated
 from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
@@ -201,6 +204,13 @@ class Expectation:
         changed = {name: cleaned for name, (before, cleaned) in found.items() if cleaned != before}
         return replace(self, **changed) if changed else self
 
+    def dated(self, of_day: "Expectation", today: date) -> "Expectation":
+        """Return the expectation `of_day`, which is this one with dates in its texts, with its state dated, too."""
+        state = clean_values(self.state, partial(dated, today=today))
+        if of_day is self and state == self.state:
+            return self
+        return replace(of_day, label=self.title, state=state)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioTest:
@@ -358,6 +368,16 @@ class ScenarioTest:
             return self
         said: Mapping[str, Any] = {"title": title, "given": given, "when": when, "facts": facts, "script": script}
         return replace(self, **said, then=then, quarantine=quarantine, users=users)
+
+    def dated(self, today: date) -> "ScenarioTest":
+        """Return the scenario with days such as {today+3} as dates; titles and labels stay, for the next run.
+
+        Raises DefinitionError for a day that is named otherwise.
+        """
+        made = self.cleaned(partial(dated, today=today))
+        then = tuple(one.dated(of_day, today) for one, of_day in zip(self.expectations, made.expectations, strict=True))
+        is_same = made is self and all(new is old for new, old in zip(then, self.expectations, strict=True))
+        return self if is_same else replace(made, title=self.title, quarantine=self.quarantine, then=then)
 
     def played_by(self, persona: UserPersona | None) -> "ScenarioTest":
         """Return the scenario as the user who is this persona is told it."""

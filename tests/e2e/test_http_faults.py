@@ -137,7 +137,7 @@ async def test_a_refusal_by_the_content_filter_costs_its_trial_alone(make_engine
     with fake_endpoint(Behaviour(first_faults=("content_filter",), faulty_roles=("user",))) as llm:
         result = await make_engine(llm, concurrency=1).evaluate(scenario(10), app_handler)
 
-    assert [(index, f.stage, f.cause) for index, f in result.failures] == [(0, "simulator", "content")]
+    assert [(index, f.stage, f.cause) for index, f in result.failures] == [(0, "simulator", "withheld")]
 
 
 async def test_too_many_lost_trials_are_an_error_and_end_the_scenario_early(make_engine: MakeEngine) -> None:

@@ -58,7 +58,8 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
             if error.kind == "timeout":
                 error.problem += "; with fewer at once it may answer in time (--app-concurrency)"
             raise
-        metadata: dict[str, Any] = {"finish_reason": "length"} if made.is_cut else {}
+        ended = "length" if made.is_cut else "content_filter" if made.is_filtered else ""
+        metadata: dict[str, Any] = {"finish_reason": ended} if ended else {}
         if made.first_text_seconds is not None:
             metadata[FIRST_TEXT] = made.first_text_seconds
         return TimedResponse(made.text, metadata=metadata, seconds=made.seconds or 0.0)

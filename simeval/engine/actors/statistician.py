@@ -19,7 +19,14 @@ from simeval.engine.actors.empty_answers import EmptyAnswers
 from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.tally import Tally, outcome_of, show_found
 from simeval.engine.actors.unanswered import Unanswered
-from simeval.engine.actors.unconcluded import in_error, refused, undecided, without_conclusion
+from simeval.engine.actors.unconcluded import (
+    in_error,
+    is_unmeasured,
+    refused,
+    undecided,
+    unmeasured,
+    without_conclusion,
+)
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Requirement, Standing
 from simeval.engine.flow.stop import StopSignal
@@ -67,7 +74,7 @@ class Statistician:
         self._line = line
         self._settings, self._demand, self._stop, self._on_trial = settings, demand, stop, on_trial
         self._unanswered, self._beside, self._begun = Unanswered(silence=silence), beside, begun
-        self._empty = EmptyAnswers()
+        self._empty, self._unusable = EmptyAnswers(), ""
         self._told = set[str]()
         paired = pairs_of(plans, known)
         self._lost_pairs = lost_pairs(plans, paired)
@@ -123,8 +130,12 @@ class Statistician:
         """Whether every scenario has ended by its verdicts."""
         return self._demand.is_over
 
-    def result(self, run: RunRecord) -> SuiteResult:
-        """Return the result of every scenario, in the suite's order."""
+    def result(self, run: RunRecord, *, unusable: str = "") -> SuiteResult:
+        """Return the result of every scenario, in the suite's order.
+
+        `unusable` says which model ended the run because it cannot be used.
+        """
+        self._unusable = unusable
         run = replace(
             run,
             notes=(
@@ -355,6 +366,8 @@ class Statistician:
         if unanswered := next(filter(None, (each.said for each in (self._unanswered, *self._beside))), ""):
             unknown = replace(verdict, estimate=None)
             return without_conclusion(unknown, unanswered, n=verdict.n, missing=verdict.missing)
+        if self._unusable and verdict.inconclusive and is_unmeasured(results):
+            return unmeasured(verdict, self._unusable)
         is_cut = bool(tally.undecided_because) and not test.settled
         proven = not verdict.inconclusive and not test.excluded  # worst cases are proven for missing trials only
         trials = tally.plan.sample_size if proven or is_cut else test.index

@@ -17,7 +17,7 @@ from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.measured_column import MeasuredColumn
 from simeval.engine.actors.statistician import ROUNDING
 from simeval.engine.actors.unanswered import Unanswered
-from simeval.engine.actors.unconcluded import in_error, refused, without_conclusion
+from simeval.engine.actors.unconcluded import in_error, is_unmeasured, refused, unmeasured, without_conclusion
 from simeval.engine.flow.demand import Demand
 from simeval.engine.flow.standing import Standing
 from simeval.engine.plans.dataset_plan import DatasetPlan
@@ -56,7 +56,7 @@ class Tabulator:
         self._crashed = bytearray(plan.sample_size)
         self._failures: Counter[str] = Counter()
         self._recalled = known.first_whole(plan)  # how many of the first answers are known
-        self._came = 0
+        self._came, self._unusable = 0, ""
         self._unanswered = Unanswered(asked="example")
         self._stored = stored  # the rows of a run in the store; None where they are kept here
         self._kept: dict[int, Row] = {}
@@ -110,8 +110,9 @@ class Tabulator:
             )
         ]
 
-    def result(self, run: RunRecord) -> ExperimentResult:
-        """Return what was found by now."""
+    def result(self, run: RunRecord, *, unusable: str = "") -> ExperimentResult:
+        """Return what was found by now; `unusable` says which model ended the run because it cannot be used."""
+        self._unusable = unusable
         measured = [column for column in self._columns if not column.measure.evaluators]
         concluded = [column for column in self._columns if column.measure.evaluators]
         summaries = {
@@ -257,6 +258,8 @@ class Tabulator:
         if unanswered := self._unanswered.said:
             unknown = replace(verdict, estimate=None)
             return without_conclusion(unknown, unanswered, n=verdict.n, missing=verdict.missing)
+        if self._unusable and verdict.inconclusive and is_unmeasured(column.results):
+            return unmeasured(verdict, self._unusable)
         failed = [each for each in column.results if isinstance(each, Failure) and not each.is_cut]
         lost = [each for each in failed if each.stage != "app"]
         if column.refusal is not None:

@@ -1,11 +1,11 @@
 """Verdicts of trials that nothing is concluded on, each with why."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from simeval.core.settings import Settings
-from simeval.core.trial import Failure, Verdict
+from simeval.core.trial import Failure, Score, Verdict
 
 
 def in_error(
@@ -27,6 +27,17 @@ def refused(verdict: Verdict, failure: Failure, trials: int) -> Verdict:
     there_are = "the one trial there is" if trials == 1 else f"the {trials} trials there are"
     so = f"so nothing is concluded on {there_are}" if trials else "so no trial was paid for"
     return without_conclusion(verdict, f"{failure.stage}: {failure.error}; {so}", n=0, missing=0)
+
+
+def is_unmeasured(results: Iterable[Score | Failure | None]) -> bool:
+    """Return whether none of these trials has a score."""
+    return not any(isinstance(result, Score) for result in results)
+
+
+def unmeasured(verdict: Verdict, unusable: str) -> Verdict:
+    """Turn a verdict into an error: `unusable`, a model that cannot be used, ended the run before any score."""
+    verdict = replace(verdict, estimate=None)
+    return without_conclusion(verdict, f"nothing was measured: {unusable}", n=0, missing=verdict.missing)
 
 
 def undecided(verdict: Verdict, why: str) -> Verdict:

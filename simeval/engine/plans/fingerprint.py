@@ -79,6 +79,7 @@ def define(
         "judge repeats": settings.judge_repeats,
         "criteria calls": settings.criteria_calls if any(_has_criteria(plan) for plan in plans) else None,
         "judge context tokens": settings.judge_context_tokens,
+        **({"date": settings.date} if settings.date else {}),  # older runs have none
         "judge examples": _examples_read(plans, examples),
         "user": user,
         "model options": _options(settings),

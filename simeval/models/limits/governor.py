@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from simeval.core.logs import log, warn_all
+from simeval.core.retrying import LONGEST_RETRY_AFTER
 from simeval.core.waits import Waits
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
-from simeval.models.caller import LONGEST_RETRY_AFTER
 from simeval.models.limits.breaker import OUTAGE_KINDS, REFUSED_SECONDS, Breaker
 from simeval.models.limits.gate import Gate
 from simeval.models.limits.traffic import Outcome, Ticket, Traffic

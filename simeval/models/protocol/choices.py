@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from simeval.errors import MalformedReply
 from simeval.models.protocol.model import Completion
 from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.thoughts import answer_in
 
 LEAST_MASS = 0.5  # of all probability; where labels have less, the first token is another, such as a space
 
@@ -28,8 +29,12 @@ class Choice(Reply):
 
 
 def read_choice(completion: Completion, labels: Sequence[str], *, model: str) -> Choice:
-    """Return the label that an answer begins with. Raises MalformedReply where it begins with none of them."""
-    text = completion.text.strip()
+    """Return the label that an answer begins with. Raises MalformedReply where it begins with none of them.
+
+    Where the model thought before it, nothing is known of the other labels' probabilities.
+    """
+    text = answer_in(completion.text, model).strip()
+    first_token = completion.first_token if text == completion.text.strip() else {}
     if kept := _kept(text, labels):
         return kept
     first = text.strip("*_`\"'([<").casefold()
@@ -37,7 +42,7 @@ def read_choice(completion: Completion, labels: Sequence[str], *, model: str) ->
     if said is None:
         raise MalformedReply(model, problem=f"it begins with none of {', '.join(labels)}", reply=completion.text)
     mass: dict[str, float] = {}
-    for token, share in completion.first_token.items():
+    for token, share in first_token.items():
         label = next((each for each in labels if token.strip().casefold() == each.casefold()), None)
         if label is not None:
             mass[label] = mass.get(label, 0.0) + share

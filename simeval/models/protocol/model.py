@@ -67,9 +67,11 @@ class Request(Protocol):
 class Completion:
     """What a model answered, the tokens it counted, and the cost in US dollars where it is known.
 
-    `is_cut` says that the reply ended at its limit of tokens; `seconds` is how long a call that is not hurried took,
-    without any wait for its turn, `first_text_seconds` how long the first text took of one that was streamed.
-    `first_token` holds the probabilities of the likeliest first tokens, where they were asked for.
+    `is_cut` says that the reply ended at its limit of tokens, `is_filtered` that a content filter withheld it or its
+    end; `refusal` is how the model refused to answer, where its protocol has a field for that. `seconds` is how long a
+    call that is not hurried took, without any wait for its turn, `first_text_seconds` how long the first text took of
+    one that was streamed. `first_token` holds the probabilities of the likeliest first tokens, where they were asked
+    for.
     """
 
     text: str
@@ -77,6 +79,8 @@ class Completion:
     completion_tokens: int = 0
     cost_usd: float | None = None
     is_cut: bool = False
+    is_filtered: bool = False
+    refusal: str = ""
     seconds: float | None = None
     first_text_seconds: float | None = None
     first_token: Mapping[str, float] = field(default_factory=dict)

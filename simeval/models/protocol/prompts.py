@@ -7,18 +7,19 @@ told that what stands there is data: an app cannot address its judge. What was s
 to the letter.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache, partial
 from html import escape
+from math import inf
 from typing import ClassVar, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
+from simeval.core.dates import day_of, in_words
 from simeval.core.labelled_examples import LabelledExample
 from simeval.core.media import shown
-from simeval.core.serialization import plain
 from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
 from simeval.models.protocol.prompt_texts import Prompt, built_in
@@ -34,7 +35,7 @@ from simeval.models.protocol.replies import (
     UserReply,
 )
 from simeval.models.protocol.request import ModelRequest
-from simeval.models.protocol.transcripts import Excerpt, end_state, excerpt, tool_name
+from simeval.models.protocol.transcripts import Excerpt, beginning_and_end, end_state, excerpt, texts_of, tool_name
 
 LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
 
@@ -84,18 +85,25 @@ def _examples(examples: Sequence[LabelledExample]) -> str:
 
 def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
     """Write a conversation with one escaped, numbered element for each message that is `shown`, by default all."""
-    lines = ["<conversation>"]
+    lines, most = ["<conversation>"], inf if shown is None else shown.most
     for number, message in enumerate(messages, 1):
         if shown is not None and number in shown.left_out:
             lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
             continue
-        calls = "".join(
-            f"\n<tool_call>{escaped(json.dumps(plain(call), ensure_ascii=False))}</tool_call>"
-            for call in message.tool_calls
-        )
-        content = escaped(message.content)
+        content, *called = texts_of(message)
+        content = _shortened(content, most)
+        calls = "".join(f"\n<tool_call>{_shortened(call, most)}</tool_call>" for call in called) if called else ""
         lines.append(f'<message number="{number}" from="{message.role}">{content}{calls}</message>')
     return "\n".join([*lines, "</conversation>"])
+
+
+def _shortened(text: str, most: float) -> str:
+    """Return a text escaped, and without its middle where it has more than so many tokens."""
+    if most == inf:
+        return escaped(text)
+    head, tail, between = beginning_and_end(text, most)
+    gap = f'<left_out characters="{between}"/>' if between else ""
+    return f"{escaped(head)}{gap}{escaped(tail)}"
 
 
 def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
@@ -246,6 +254,7 @@ class JudgeRequest(ModelRequest):
     examples: Sequence[LabelledExample] = ()
     conversation: Sequence[Message]
     most_tokens: int | None = None
+    held_on: str | None = None
     seed: int
     max_tokens: int | None = 800
     control: ControlKind | None = None
@@ -263,16 +272,25 @@ class JudgeRequest(ModelRequest):
         """The messages that the judge is shown."""
         return excerpt(self.conversation, self.most_tokens)
 
+    @property
+    def day(self) -> date | None:
+        """The day of the conversation: `held_on`, else that of its first message; None if it is not known."""
+        if self.held_on is not None:
+            return date.fromisoformat(self.held_on)
+        started = self.conversation[0].started if self.conversation else None
+        return None if started is None else day_of(started)
+
     def texts(self) -> Mapping[str, str | None]:
         """Return what fills the places that all prompts of judges have."""
-        state = end_state(self.conversation)
+        state, day = end_state(self.conversation), self.day
         return {
             "given": tagged("given", self.given),
             "when": tagged("when", self.when),
             "facts": tagged("facts", self.facts) if self.facts else None,
             "reference": tagged("reference", self.reference) if self.reference else None,
             "examples": _examples(self.examples) if self.examples else None,
-            "conversation": render_transcript(self.conversation, self.shown),
+            "conversation": render_transcript(self.conversation, self.shown if self.most_tokens else None),
+            "date": None if day is None else in_words(day),
             "end_state": None if state is None else tagged("end_state", state),
         }
 

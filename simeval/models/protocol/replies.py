@@ -11,9 +11,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from simeval.core.conversation import UserFaultKind
 from simeval.core.rubric_levels import equal_levels
 from simeval.errors import MalformedReply
+from simeval.models.protocol.lenient_json import Unended, objects_in
+from simeval.models.protocol.thoughts import answer_in
 
 LONGEST_REPLY = 200_000  # characters; a longer reply is refused unread
-MOST_OBJECTS = 50  # JSON objects looked at in one reply
 LEVELS = tuple(str(level) for level in range(1, 11))
 
 Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
@@ -174,27 +175,27 @@ R = TypeVar("R", bound=Reply)
 def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[str] = (), was_cut: bool = False) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
-    The object may stand in a code fence or among other text. Where several objects are valid, they must
+    The object may stand in a code fence or among other text; what the model thought before is passed over. Its form may
+    be repaired, never a value. Where several objects are valid, they must
     say the same. One that stands in `quoted_texts`, what the model was shown of an app, is a quotation and no reply.
     Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it.
     Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
+    said = answer_in(text, model)
     if issubclass(kind, PlainReply):
-        return cast("R", _read_plain(text, kind, model, was_cut))
+        return cast("R", _read_plain(said, kind, model, was_cut))
     quoted = [reply for each in quoted_texts if "{" in each for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
-    for found in _objects(text):
-        if found is None:
+    for found in objects_in(_unquoted(said), was_cut=was_cut):
+        if found.value is None:  # what a broken object quotes is not the reply
             raise MalformedReply(model, problem="no JSON object that is whole", reply=text)
         try:
-            reply = kind.model_validate(found)
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            problem = f"field {field!r}: {first['msg']}" if field else first["msg"]
+            reply = _validated(found.value, kind)
+        except ValueError as error:
+            problem = _problem_of(error)
             continue
         if reply in quoted:
             problem = "no JSON object of its own, only one that it was shown"
@@ -217,28 +218,96 @@ def _read_plain(text: str, kind: type[PlainReply], model: str, was_cut: bool) ->
 
 
 def _replies(text: str, kind: type[R]) -> Iterator[R]:
-    for found in _objects(text):
-        with suppress(ValidationError):
-            yield kind.model_validate(found)
+    for found in objects_in(text):
+        with suppress(ValueError):
+            yield _validated(found.value, kind)
 
 
-_DECODER = json.JSONDecoder(strict=False)
-_OPENS_OBJECT = re.compile(r'\{\s*"\w*"\s*:')
+def _unquoted(text: str) -> str:
+    """Return a text that is itself a JSON string of an object as that object."""
+    if not (text.lstrip().startswith('"') and "{" in text):
+        return text
+    try:
+        inner = json.loads(text)
+    except ValueError:
+        return text
+    return inner if isinstance(inner, str) else text
 
 
-def _objects(text: str) -> Iterator[object]:
-    """Return the JSON objects of a text in order, up to MOST_OBJECTS attempts."""
-    position = text.find("{")
-    for _ in range(MOST_OBJECTS):
-        if position < 0:
-            return
-        try:
-            found, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            if _OPENS_OBJECT.match(text, position):
-                yield None  # a broken object: what it quotes is not the reply
-                return
-            end = position + 1
-        else:
-            yield found
-        position = text.find("{", end)
+def _problem_of(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return f"field {field!r}: {first['msg']}" if field else first["msg"]
+
+
+def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
+    """Return an object as `kind`: as it is, else in the form that the schema asks for. Raises ValueError."""
+    schema = getattr(kind, "json_schema", {})
+    try:
+        reply = kind.model_validate(found)
+    except ValidationError:
+        if not (found and schema):
+            raise
+        return kind.model_validate(_formed(_unwrapped(found, schema), schema))
+    if found and len(found) > len(kind.model_fields):
+        _named(found, schema.get("properties", {}))  # refuses one that says a thing twice
+    return reply
+
+
+def _unwrapped(found: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object that is all there is in another, which has a name that is not asked for."""
+    [(name, inner), *others] = found.items()
+    asked = {_folded(each) for each in schema.get("properties", ())}
+    return found if others or not isinstance(inner, dict) or _folded(name) in asked else inner
+
+
+def _formed(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a value in the form of a schema, where it says the same in another: "9/10", "Yes", {"Score": 9}."""
+    if options := schema.get("anyOf"):
+        may_be_null = any(option.get("type") == "null" for option in options)
+        is_null = may_be_null and isinstance(value, str) and value.strip().lower() in ("null", "none")
+        return None if is_null else _formed(value, options[0])
+    if isinstance(value, dict):
+        return _named(value, schema.get("properties", {}))
+    if isinstance(value, list):
+        return [_formed(each, schema.get("items", {})) for each in value]
+    if not isinstance(value, str):
+        return value
+    if schema.get("type") in ("number", "integer"):
+        return _number(value, schema.get("maximum"))
+    if schema.get("type") == "boolean":
+        return _FLAGS.get(value.strip().lower(), value)
+    return next((each for each in schema.get("enum", ()) if _folded(each) == _folded(value)), value)
+
+
+def _named(found: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys as they are asked for. Raises ValueError where two of them are one."""
+    names = {_folded(name): name for name in properties}
+    made: dict[str, Any] = {}
+    for key, value in found.items():
+        name = names.get(_folded(key), key)
+        if name in made:
+            raise ValueError(f"field {name!r} is there twice")
+        made[name] = _formed(value, properties.get(name, {}))
+    return made
+
+
+def _number(text: str, most: float | None) -> Any:
+    """Return the number that a text is, such as "9" or "9 out of 10" on a scale to 10; else the text."""
+    found = _SHARE.fullmatch(text.strip())
+    if found is None or (found[2] and float(found[2]) != most):
+        return text
+    if isinstance(text, Unended) and (most is None or float(text) * 10 <= most):
+        return text  # 1 may be the beginning of 10
+    return float(found[1]) if "." in found[1] else int(found[1])
+
+
+def _folded(name: str) -> str:
+    return _BETWEEN.sub("_", name.strip().casefold())
+
+
+_FLAGS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
+_SHARE = re.compile(r"\+?(\d+(?:\.\d+)?)(?:\s*(?:/|out\s+of|of)\s*(\d+(?:\.0+)?))?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s_-]+")

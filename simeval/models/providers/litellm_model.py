@@ -37,7 +37,9 @@ from simeval.models.providers.openai_format import (
     Dialect,
     first_token_of,
     is_cut,
+    is_filtered,
     kind_of,
+    refusal_of,
 )
 
 _KINDS: Mapping[str, ModelErrorKind] = {
@@ -45,7 +47,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "PermissionDeniedError": "authentication",
     "NotFoundError": "unknown_model",
     "ContextWindowExceededError": "content",
-    "ContentPolicyViolationError": "content",
+    "ContentPolicyViolationError": "withheld",
     "RateLimitError": "rate_limit",
     "Timeout": "timeout",
     "InternalServerError": "server",
@@ -139,8 +141,8 @@ class LiteLLMModel:
         except Exception as error:
             raise self._translated(error) from None  # what LiteLLM says may quote the key
         choice = _choice(response)
-        text = self._answered(response)
-        if text is None and not is_cut(choice):
+        text, refusal = self._answered(response), refusal_of(choice.get("message", {}))
+        if text is None and not (is_cut(choice) or is_filtered(choice) or refusal):
             raise ModelError(self.name, kind="malformed", problem="the reply has no text")
         usage = getattr(response, "usage", None)
         return Completion(
@@ -149,6 +151,8 @@ class LiteLLMModel:
             completion_tokens=getattr(usage, "completion_tokens", 0) or 0,
             cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
             is_cut=is_cut(choice),
+            is_filtered=is_filtered(choice),
+            refusal=refusal,
             first_token=first_token_of(choice),
             first_text_seconds=getattr(response, "_hidden_params", {}).get(FIRST_TEXT),
         )
@@ -277,7 +281,8 @@ def _choice(response: Any) -> Mapping[str, Any]:
         return {}
     logprobs: Any = getattr(choices[0], "logprobs", None)
     shown = logprobs.model_dump() if hasattr(logprobs, "model_dump") else logprobs
-    return {"finish_reason": choices[0].finish_reason, "logprobs": shown}
+    said = getattr(getattr(choices[0], "message", None), "provider_specific_fields", None) or {}
+    return {"finish_reason": choices[0].finish_reason, "logprobs": shown, "message": {"refusal": said.get("refusal")}}
 
 
 def _first_line(text: str) -> str:

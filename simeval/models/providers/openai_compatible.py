@@ -4,7 +4,6 @@ One's own servers are "openai-compatible/MODEL"; the providers that LiteLLM know
 """
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -33,7 +32,9 @@ from simeval.models.providers.openai_format import (
     context_of,
     first_token_of,
     is_cut,
+    is_filtered,
     kind_of,
+    refusal_of,
 )
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 OK = 200
 _ELSEWHERE = frozenset({301, 302, 303, 307, 308})  # it redirects
-_THOUGHT = re.compile(r"\A\s*<(think(?:ing)?)>.*?</\1>\s*", re.DOTALL)
 TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
 _ADDRESS = frozenset({"api_base", "base_url", "api_key", "organization", "headers", "extra_headers", TRANSPORT})
@@ -228,8 +228,9 @@ class CompatibleModel:
 
     def _answered(self, answer: Any) -> str:
         choice = answer["choices"][0]
-        content = choice["message"]["content"]
-        return "" if content is None and is_cut(choice) else _text(content)
+        content = choice["message"].get("content")
+        may_be_empty = is_cut(choice) or is_filtered(choice) or refusal_of(choice["message"])
+        return "" if content is None and may_be_empty else _text(content)
 
     def _read(self, text: str, first_text_seconds: float | None = None) -> Completion:
         try:
@@ -241,6 +242,8 @@ class CompatibleModel:
             return Completion(
                 text=said,
                 is_cut=is_cut(choice),
+                is_filtered=is_filtered(choice),
+                refusal=refusal_of(choice["message"]) if choice else "",
                 first_token=first_token_of(choice),
                 prompt_tokens=prompt_tokens,
                 completion_tokens=completion_tokens,
@@ -274,12 +277,12 @@ def _proxy(base: str) -> str | None:
 
 
 def _text(content: object) -> str:
-    """Return what was said: of content in parts the texts, without what a model thought before it."""
+    """Return what was said: of content in parts, the texts."""
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type") == "text")
     if not isinstance(content, str):
         raise TypeError("the content is no text")
-    return _THOUGHT.sub("", content, count=1) if "<think" in content else content
+    return content
 
 
 def _error_of(text: str) -> tuple[Collection[str], str]:

@@ -14,9 +14,9 @@ from simeval.models.protocol.request import LIMIT
 
 UNAUTHORIZED = 401  # no call with this key can succeed
 REFUSED = frozenset({400, 413, 422})  # what was asked is refused, not who asks
-_CONTENT_CODES = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "content_filter", "content_policy_violation"}
-)
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"})
+_FILTERS = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist", "spii"})
 _CONTEXTS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length")  # llama.cpp, vLLM, LM Studio, others
 _NOT_JSON = re.compile(r"json_validate_failed|failed to (?:generate|validate) json", re.IGNORECASE)
 _TOO_LONG = re.compile(
@@ -122,6 +122,19 @@ def is_cut(choice: Any) -> bool:
     return isinstance(choice, Mapping) and choice.get("finish_reason") == "length"
 
 
+def is_filtered(choice: Any) -> bool:
+    """Return whether a content filter withheld a reply, or the end of it."""
+    return isinstance(choice, Mapping) and str(choice.get("finish_reason")).lower() in _FILTERS
+
+
+def refusal_of(message: Any) -> str:
+    """Return how a model refused to answer: the message's `refusal`, or a part of its content that is one."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else ()
+    said = [message.get("refusal"), *(part.get("refusal") for part in parts)]
+    return "".join(each for each in said if isinstance(each, str))
+
+
 def context_of(listing: Any, model: str) -> int | None:
     """Return the context of a model, in tokens, from a server's list of models; None where that does not say it."""
     try:
@@ -146,6 +159,8 @@ def kind_of(status: int, codes: Collection[str] = (), problem: str = "") -> Mode
     """Say what kind of failure an HTTP status is, other than 200, with the error's code and type and its text."""
     if _NOT_JSON.search(problem) and status in REFUSED:
         return "malformed"  # the model's own reply, refused by who serves it
-    if not _CONTENT_CODES.isdisjoint(codes) or (status in REFUSED and _TOO_LONG.search(problem)):
+    if not _FILTER_CODES.isdisjoint(codes):
+        return "withheld"
+    if not _TOO_LONG_CODES.isdisjoint(codes) or (status in REFUSED and _TOO_LONG.search(problem)):
         return "content"
     return _KINDS.get(status, "server" if status >= 500 else "bad_request")

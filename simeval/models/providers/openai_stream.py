@@ -17,6 +17,7 @@ class StreamedAnswer:
 
     clock: float = field(default_factory=perf_counter)  # when it was asked for
     texts: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
     finish_reason: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
     error: Any = None
@@ -37,7 +38,8 @@ class StreamedAnswer:
             return json.dumps({"error": self.error})
         if not self.finish_reason:
             return json.dumps({"error": {"message": "the stream ended before the answer did"}})
-        choice = {"message": {"content": "".join(self.texts)}, "finish_reason": self.finish_reason}
+        message = {"content": "".join(self.texts), "refusal": "".join(self.refusals)}
+        choice = {"message": message, "finish_reason": self.finish_reason}
         return json.dumps({"choices": [choice], "usage": self.usage})
 
     async def read(self, lines: AsyncIterable[bytes]) -> None:
@@ -52,7 +54,9 @@ class StreamedAnswer:
         self.error = event.get("error", self.error)
         for choice in event.get("choices", ())[:1]:
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
-            text = (choice.get("delta") or {}).get("content") or ""
+            delta = choice.get("delta") or {}
+            text = delta.get("content") or ""
             if text and self.first_seconds is None:
                 self.first_seconds = perf_counter() - self.clock
             self.texts.append(text)
+            self.refusals.append(delta.get("refusal") or "")

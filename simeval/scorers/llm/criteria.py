@@ -25,7 +25,7 @@ from simeval.models.protocol.transcripts import end_state
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
 from simeval.scorers.llm.judge import mean_rating
-from simeval.scorers.llm.panel import facts_of, of_each_judge
+from simeval.scorers.llm.panel import facts_of, of_each_judge, require_readable, told_left_out
 from simeval.scorers.llm.quotes import stands_in
 
 ALL_MET, NOT_ALL_MET = 10.0, 1.0  # on the scale of ratings, so that what is held against a rating takes both
@@ -116,6 +116,8 @@ class CriteriaScorer(Scorer):
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
     escalated: bool = False
+    told: set[str] = field(default_factory=set, repr=False, compare=False)
+    held_on: str | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -152,10 +154,13 @@ class CriteriaScorer(Scorer):
             examples=self.examples,
             conversation=conversation.messages,
             most_tokens=self.most_tokens,
+            held_on=self.held_on,
             prompt=self.prompt,
             control=self.control,
             escalated=self.escalated,
         )
+
+        require_readable(shown := request(criteria={}, reply=CriteriaRulings, seed=seed).shown)
 
         async def ask(judge: Caller, repeat: int, seed: int) -> tuple[Rating, list[Mapping[str, object]]]:
             rulings: dict[str, CriterionRuling] = {}
@@ -170,8 +175,7 @@ class CriteriaScorer(Scorer):
 
         found = await of_each_judge(self.judges, self.repeats, seed, ask)
         score = mean_rating([rating for rating, _ in found])
-        shown = request(criteria={}, reply=CriteriaRulings, seed=seed).shown
-        left_out = {"left_out": str(shown)} if shown.left_out else {}
+        left_out = {} if shown.is_whole else {"left_out": told_left_out(shown, self.told)}
         rulings = [each for _, details in found for each in details]
         return Score(
             value=score.value,

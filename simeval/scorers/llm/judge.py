@@ -22,7 +22,7 @@ from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
-from simeval.scorers.llm.panel import facts_of, of_each_judge
+from simeval.scorers.llm.panel import facts_of, of_each_judge, require_readable, told_left_out
 from simeval.scorers.llm.rubrics import RubricBook
 
 
@@ -47,6 +47,8 @@ class RubricScorer(Scorer):
     controls: ExpectationControls | None = None
     control: ControlKind | None = None
     escalated: bool = False
+    told: set[str] = field(default_factory=set, repr=False, compare=False)
+    held_on: str | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -95,6 +97,7 @@ class RubricScorer(Scorer):
             "expected_behavior": self.expected_behavior,
             "conversation": conversation.messages,
             "most_tokens": self.most_tokens,
+            "held_on": self.held_on,
             "seed": seed,
             "prompt": self.prompt,
             "control": self.control,
@@ -102,14 +105,14 @@ class RubricScorer(Scorer):
         }
         if self.reply == "label":
             by_label = LabelGradeRequest(levels={_label(level): text for level, text in levels.items()}, **asked)
+            require_readable(shown := by_label.shown)
             found = await of_each_judge(self.judges, self.repeats, seed, partial(_expected_rating, by_label))
-            shown = by_label.shown
         else:
             request = GradeRequest(levels=levels, **asked)
+            require_readable(shown := request.shown)
             found = await of_each_judge(self.judges, self.repeats, seed, partial(_rating, request))
-            shown = request.shown
         score = mean_rating(found)
-        return replace(score, details={"left_out": str(shown)}) if shown.left_out else score
+        return score if shown.is_whole else replace(score, details={"left_out": told_left_out(shown, self.told)})
 
 
 def _label(level: str) -> str:

@@ -9,10 +9,16 @@ import anyio
 
 from simeval.core import seeds
 from simeval.core.capture import first_leaf
+from simeval.core.logs import warn_all
 from simeval.core.serialization import plain
+from simeval.errors import ModelError, NotMeasured
 from simeval.models.caller import Caller
+from simeval.models.protocol.transcripts import Excerpt
 
 T = TypeVar("T")
+
+TOO_LONG = "a conversation is too long for the judge"
+LEAST_TOKENS = 20  # of each of the texts that a judge is shown
 
 
 async def of_each_judge(
@@ -22,7 +28,16 @@ async def of_each_judge(
 
     The first that fails ends the others, and is raised: fewer ratings would be another criterion.
     """
-    asks = [partial(ask, judge, repeat, repeat_seed(seed, repeat)) for judge in judges for repeat in range(repeats)]
+
+    async def asked(judge: Caller, repeat: int, seed: int) -> T:
+        try:
+            return await ask(judge, repeat, seed)
+        except ModelError as error:
+            if error.kind == "content":
+                error.problem += "; the conversation is too long for the judge: --judge-context N shows less of it"
+            raise
+
+    asks = [partial(asked, judge, repeat, repeat_seed(seed, repeat)) for judge in judges for repeat in range(repeats)]
     return [await asks[0]()] if len(asks) == 1 else await at_once(asks)
 
 
@@ -43,6 +58,20 @@ async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     except ExceptionGroup as group:
         raise first_leaf(group) from group
     return [found[place] for place in range(len(asks))]
+
+
+def require_readable(shown: Excerpt) -> None:
+    """Raise NotMeasured where so little of a conversation is shown that it cannot be judged."""
+    if shown.most < LEAST_TOKENS:
+        raise NotMeasured("the conversation is too long for the judge; show it more with --judge-context N")
+
+
+def told_left_out(shown: Excerpt, told: set[str]) -> str:
+    """Return what a judge was not shown of a conversation; the first time it is a warning, too."""
+    if not told:
+        told.add(TOO_LONG)
+        warn_all(f"{TOO_LONG}: it was shown one without {shown}; --judge-context N shows more")
+    return str(shown)
 
 
 def facts_of(found: Any) -> str:

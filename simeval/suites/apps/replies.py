@@ -295,6 +295,8 @@ class Reply:
             raise AppFailure(f"it names its session {what}, which is no text and no number, and cannot be given back")
 
     def _complaint(self, value: Any, text: Any) -> str:
+        if found_at(value, ("choices", 0, "finish_reason")) == "content_filter":
+            return "its answer was withheld by the content filter"
         if self.reading.reply:
             found = "nothing" if text is MISSING else f"{quoted(json.dumps(text))}, which is no text,"
             answer = quoted(json.dumps(value, ensure_ascii=False))

