@@ -63,12 +63,17 @@ class ShownVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownExpectation:
-    """One expectation. `described` is what else is known of it, `worst` the trial that speaks most against it."""
+    """One expectation.
+
+    `described` is what else is known of it, `distrusted` names judges that failed its controls, `worst` is the trial
+    that speaks most against it.
+    """
 
     label: str
     outcome: Outcome
     verdicts: Sequence[ShownVerdict]
     warnings: Sequence[str] = ()
+    distrusted: Sequence[str] = ()
     described: Sequence[str] = ()
     worst: int | None = None
 

@@ -74,8 +74,10 @@ def told_of(page: Page) -> list[str]:
     counted = count_outcomes([scenario.shown_outcome for scenario in page.scenarios if scenario.decides])
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
     quarantines = [scenario.quarantine_told for scenario in page.scenarios]
+    judges = {judge: None for each in page.scenarios for one in each.expectations for judge in one.distrusted}
     ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
-    return [f"{counted}{accepted}", *ended, *_gates_told(page), *filter(None, quarantines)]
+    wrong = [f"{' and '.join(judges)} failed the controls, so its ratings prove no pass"] if judges else []
+    return [f"{counted}{accepted}", *wrong, *ended, *_gates_told(page), *filter(None, quarantines)]
 
 
 def _gates_told(page: Page) -> list[str]:
