@@ -53,8 +53,16 @@ def encode_verdict(verdict: Verdict) -> Json:
         "explanation": verdict.explanation,
         "why": verdict.why,
         "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
-        **({"against": verdict.against, "margin": verdict.margin} if verdict.against else {}),
+        **_encode_comparison(verdict),
     }
+
+
+def _encode_comparison(verdict: Verdict) -> Json:
+    """Return what a verdict was held against, with the shares of both sides; nothing where it stands by itself."""
+    if not verdict.against:
+        return {}
+    shares = None if verdict.shares is None else list(verdict.shares)
+    return {"against": verdict.against, "margin": verdict.margin, "shares": shares}
 
 
 def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Json:

@@ -59,6 +59,8 @@ class ShownVerdict:
     cut: ShownCut | None = None
     least: int = 0
     met: tuple[float, float] | None = None
+    against: str | None = None
+    shares: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +190,8 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: It
         cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
         least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
         met=_met(evaluator.rule, verdict),
+        against=verdict.against,
+        shares=verdict.shares,
     )
 
 
