@@ -14,7 +14,6 @@ from typing import Any
 
 from simeval.analysis.ended_runs import EndedRun, read_ended
 from simeval.core.run_records import Cut, Heartbeat
-from simeval.core.serialization import Json
 from simeval.core.trial import Judgement, Trial
 from simeval.core.usage import merged
 from simeval.errors import DefinitionError
