@@ -48,8 +48,16 @@ async def test_an_app_that_never_understands_fails_though_its_user_asks_in_the_s
     [
         ("The customer asks when order F1001 arrives.", ARRIVES, TENTS),
         ("Die Kundin fragt, wann F1001 ankommt.", "Wann kommt meine Bestellung F1001 bei mir an?", "Wir haben Zelte."),
-        ("お客様は注文F1001がいつ届くか知りたい", "注文したF1001はいつ届きますか、教えてください", "テントをお勧めします"),
-        ("يريد العميل معرفة موعد وصول الطلب F1001", "متى سيصل الطلب رقم F1001 إلى عنواني لو سمحت", "لدينا خيام وأحذية كثيرة"),
+        (
+            "お客様は注文F1001がいつ届くか知りたい",
+            "注文したF1001はいつ届きますか、教えてください",
+            "テントをお勧めします",
+        ),
+        (
+            "يريد العميل معرفة موعد وصول الطلب F1001",
+            "متى سيصل الطلب رقم F1001 إلى عنواني لو سمحت",
+            "لدينا خيام وأحذية كثيرة",
+        ),
     ],
 )
 def test_asking_again_is_no_fault_where_no_answer_has_to_do_with_it(when: str, question: str, answer: str) -> None:

@@ -19,7 +19,9 @@ def folder(tmp_path: Path) -> Path:
 def test_of_two_versions_that_never_succeed_the_headline_says_that_and_not_that_it_passes(folder: Path) -> None:
     options = ("--app", "shop:bad", "--samples", "60", "--no-early-stopping", "--seed", "5")
     simeval(folder, "run", "suite.yaml", *options)
-    done = simeval(folder, "run", "suite.yaml", *options, "--against", "last", "--json", "now.json", "--html", "now.html")
+    done = simeval(
+        folder, "run", "suite.yaml", *options, "--against", "last", "--json", "now.json", "--html", "now.html"
+    )
 
     headline = " ".join(done.stdout.split("\n\n")[0].split())
     found = json.loads((folder / "now.json").read_text())

@@ -354,7 +354,7 @@ def test_exchanging_the_versions_mirrors_the_interval(counts: Four, alpha: float
     assert paired_difference_interval(*exchanged(counts), alpha=alpha) == pytest.approx((-high, -low), abs=1e-12)
 
 
-@given(st.tuples(st.integers(1_001, 600), COUNTS, COUNTS, COUNTS), LEVELS, MARGINS)
+@given(st.tuples(st.integers(1_001, 1_600), COUNTS, COUNTS, COUNTS), LEVELS, MARGINS)
 def test_the_interval_lies_above_the_margin_exactly_when_the_score_test_proves_it(
     counts: Four, alpha: float, margin: float
 ) -> None:
