@@ -130,7 +130,8 @@ def _of_passes(verdicts: Sequence[Verdict], levels: Sequence[float], *, joint: b
     app = "unchanged app" if once else "app"
     if joint:
         bad = "worse by more than the margin in some requirements" if compared else "below some of its bars"
-        return f"if the {app} is {bad}, the chance that it passes any of these{once} is at most {together}{_each(verdicts)}."
+        chance = f"the chance that it passes any of these{once} is at most {together}{_each(verdicts)}"
+        return f"if the {app} is {bad}, {chance}."
     bad = "that is worse by more than the margin in a requirement" if compared else "below a bar"
     below = f"an {app} {bad} passes it{once} with a chance of at most {most}"
     able = [level for level, verdict in zip(levels, verdicts, strict=True) if verdict.reason != "never_possible"]

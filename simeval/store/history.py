@@ -30,7 +30,7 @@ def past_outcomes(database: Database) -> Iterator[Mapping[str, PastOutcome]]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a scenario asks, in words: user, goal, and each requirement with its label and the side it is held against."""
+    """What a scenario asks, in words: user, goal, and each requirement with its label and its other side, if any."""
 
     given: str
     when: str

@@ -162,8 +162,8 @@ async def test_a_run_after_two_that_did_not_pass_says_what_three_give(tmp_path: 
     fourth = await run(app, suite(1), store=tmp_path / "store.db", seed=4)
 
     assert third.guarantee == (
-        "'scenario 0' did not pass in the 2 runs before this one: an unchanged app below a bar passes it in at least one "
-        "of 3 such runs with a chance of at most 14.3%."
+        "'scenario 0' did not pass in the 2 runs before this one: an unchanged app below a bar passes it in at least "
+        "one of 3 such runs with a chance of at most 14.3%."
     )
     assert fourth.guarantee == PROMISED
 
