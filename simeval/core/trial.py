@@ -292,7 +292,8 @@ class Verdict:
     `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
     pass, `why` says it without the counts; `chart` holds its way for a picture, where it is about a share of a
     scenario's trials. Where it is about the change since another run, `against` is that run, `margin` the loss that
-    is tolerated, and `shares` are those of the known pairs in which it was met there and is met here. A verdict has no truth value of its own: ask `passed`.
+    is tolerated, and `shares` are those of the known pairs in which it was met there and is met here. A verdict has no
+    truth value of its own: ask `passed`.
     """
 
     outcome: Outcome
