@@ -199,6 +199,8 @@ def _verdict(found: Json) -> Verdict:
     if interval is not None:
         low, high = interval
         written["confidence_interval"] = (-inf if low is None else low, inf if high is None else high)
+    if written.get("shares") is not None:
+        written["shares"] = tuple(written["shares"])
     return Verdict(**{**written, "chart": None if chart is None else _chart(chart)})
 
 

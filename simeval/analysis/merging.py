@@ -5,7 +5,7 @@ what it would have been. What is said of all of them together (the outcome, its 
 """
 
 import secrets
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,10 +14,10 @@ from typing import Any
 
 from simeval.analysis.ended_runs import EndedRun, read_ended
 from simeval.core.run_records import Cut, Heartbeat
-from simeval.core.serialization import Json
 from simeval.core.trial import Judgement, Trial
 from simeval.core.usage import merged
 from simeval.errors import DefinitionError
+from simeval.results.guarantee import HISTORY, History
 from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
 from simeval.store.database import Database
 from simeval.store.journal import Entry
@@ -145,16 +145,24 @@ def _notes(shards: Sequence[_ShardRun]) -> Iterable[str]:
     yield f"merged from the runs of {len(shards)} shards: {', '.join(shard.run.run_id for shard in shards)}"
 
 
-def _definition(shards: Sequence[_ShardRun]) -> Json:
+def _definition(shards: Sequence[_ShardRun]) -> Mapping[str, Any]:
     """Return the definition that a run of the suite in one process has; of missing shards with titles alone."""
     planned = {
         place: scenario
         for shard in shards
         for place, scenario in zip(shard.places, shard.ended.stored.definition["scenarios"], strict=True)
     }
-    whole = {name: value for name, value in shards[0].ended.stored.definition.items() if name != "shard"}
+    first = shards[0].ended.stored.definition
+    whole = {name: value for name, value in first.items() if name not in ("shard", HISTORY)}
     nothing = enumerate({"title": title, "then": []} for title in shards[0].entry["titles"])
-    return {**whole, "scenarios": [planned.get(place, missing) for place, missing in nothing]}
+    return _history(shards).kept_in({**whole, "scenarios": [planned.get(place, missing) for place, missing in nothing]})
+
+
+def _history(shards: Sequence[_ShardRun]) -> History:
+    """Return what was done before any of the shards."""
+    found = [History.of(shard.ended.stored.definition) for shard in shards]
+    doubts = dict.fromkeys(each.doubt for each in found if each.doubt)
+    return History(earlier={**ChainMap(*(dict(each.earlier) for each in found))}, doubt="; ".join(doubts))
 
 
 def _in_order(shards: Sequence[_ShardRun], run: RunRecord) -> Iterable[EvaluationResult]:

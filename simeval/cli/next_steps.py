@@ -39,7 +39,7 @@ def next_steps(
     elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
-    steps += [(step, clean(command)) for step, command in _with_more_trials(page)]
+    steps += [(step, clean(command)) for step, command in _with_more_trials(page, settings)]
     if not steps:
         return []
     lines = ["", "next:"]
@@ -99,7 +99,7 @@ def store_flag(settings: Settings) -> list[str]:
     return [] if str(settings.store) == str(DEFAULTS.store) else ["--store", str(settings.store)]
 
 
-def _with_more_trials(page: Page) -> list[tuple[str, str]]:
+def _with_more_trials(page: Page, settings: Settings) -> list[tuple[str, str]]:
     if page.stopped:
         return []
     found = [(each, *_wanted(each)) for each in page.scenarios if each.outcome == "inconclusive"]
@@ -112,7 +112,16 @@ def _with_more_trials(page: Page) -> list[tuple[str, str]]:
     chosen = _chosen([each.title for each, _, _ in wanted])
     others = ("--resume", "--samples", "--seed", *(["--only", "--rerun", "--families"] if chosen else []))
     step = f"take {many} new trials of {what}"
-    return [(step, command_again(*chosen, "--samples", str(most), without=others))]
+    return [(step, command_again(*chosen, "--samples", str(most), *_other_seed(settings), without=others))]
+
+
+def _other_seed(settings: Settings) -> list[str]:
+    """Return the option for another seed where one is set: by the same, the same trials are dealt again.
+
+    Held against a run, that run's seed is taken.
+    """
+    is_held = any(each.partition("=")[0] == "--against" for each in sys.argv)
+    return [] if settings.seed is None or is_held else ["--seed", str(settings.seed + 1)]
 
 
 def _chosen(titles: Sequence[str]) -> list[str]:

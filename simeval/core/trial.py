@@ -291,8 +291,9 @@ class Verdict:
     `left_out` more do not count, because the app failed on them and that was to be excluded;
     `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
     pass, `why` says it without the counts; `chart` holds its way for a picture, where it is about a share of a
-    scenario's trials. Where it is about the change since another run, `against` is that run and `margin` the loss that
-    is tolerated. A verdict has no truth value of its own: ask `passed`.
+    scenario's trials. Where it is about the change since another run, `against` is that run, `margin` the loss that
+    is tolerated, and `shares` are those of the known pairs in which it was met there and is met here. A verdict has no
+    truth value of its own: ask `passed`.
     """
 
     outcome: Outcome
@@ -312,6 +313,7 @@ class Verdict:
     chart: Chart | None = field(default=None, repr=False)
     against: str | None = None
     margin: float | None = None
+    shares: tuple[float, float] | None = None
 
     @property
     def passed(self) -> bool:

@@ -38,7 +38,7 @@ from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
-from simeval.engine.plans.order import ranks_of
+from simeval.engine.plans.order import earlier_runs, ranks_of
 from simeval.engine.plans.pairing import pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.resume import RestoredTrials
@@ -150,6 +150,7 @@ async def _work_of(
     plans = simulation.plans
     most_turns = max((each.most_turns for each in suite), default=0)
     ranks = await anyio.to_thread.run_sync(ranks_of, plans, settings.order, context.store)
+    earlier = await anyio.to_thread.run_sync(earlier_runs, plans, target.name, context.store)
     begun = (context.past.started if context.past else datetime.now(UTC)).date()
 
     return _Work(
@@ -168,6 +169,7 @@ async def _work_of(
         plans=plans,
         ranks=ranks,
         target=target,
+        fields={"earlier": earlier},
         user=user.name,
         roles=roles_asked(plans, judges, user.name),
         part=part,

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,7 @@ from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models, address_of, road_of
 from simeval.models.reply_cache import ReplyCache
+from simeval.results.guarantee import History
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.controls import ControlBook, ExpectationControls
@@ -345,20 +346,21 @@ class RunContext:
         notes: Sequence[str] = (),
         recorded: bool = False,
         part: ShardPlan | None = None,
+        earlier: Mapping[str, int] | None = None,
         **more: Any,
     ) -> tuple[RunRecord, RestoredTrials]:
         """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
-        `recorded` says that there is no app, `part` of which suite these plans are a shard; `more` are further fields
-        of the record.
+        `recorded` says that there is no app, `part` of which suite these plans are a shard, `earlier` how often each
+        scenario was run since it last passed; `more` are further fields of the record.
         """
-        definition = self.define(plans, app_name, user=user, part=part)
-        past, known = self.past, RestoredTrials()
+        defined = self.define(plans, app_name, user=user, part=part)
+        past, known, history = self.past, RestoredTrials(), History(earlier=earlier or {})
         if past is not None:
             known = restore(
                 past,
                 plans,
-                definition,
+                History.of(past.definition).kept_in(defined),
                 on_app_error=self.settings.on_app_error,
                 accept_changes=self.settings.accept_changes,
                 recorded=recorded,
@@ -366,6 +368,7 @@ class RunContext:
         now = datetime.now(UTC)
         resumed = None if known.from_another else past
         if resumed is not None:
+            history = History.of(resumed.definition)
             self.meter.before = resumed
         return RunRecord(
             run_id=resumed.run_id if resumed else f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
@@ -379,7 +382,7 @@ class RunContext:
             started=resumed.started if resumed else now,
             scenarios=tuple((p.title, p.sample_size, tuple(each.label for each in p.measures)) for p in plans),
             notes=(*notes, *known.notes),
-            definition=definition,
+            definition=replace(history, doubt=known.doubt or history.doubt).kept_in(defined),
             **more,
         ), known
 

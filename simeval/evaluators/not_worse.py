@@ -17,6 +17,7 @@ from simeval.core.validation import require, require_share
 from simeval.evaluators.base import Bar, Cut, Evaluator
 from simeval.evaluators.pairs import Met, OtherApp, PairedTest
 from simeval.evaluators.stopping import RunningTest
+from simeval.evaluators.verdicts import show_shares
 from simeval.stats.paired_open import OpenPairedDesign, pairs_evalue
 from simeval.stats.paired_sequential import MOST_PAIRS, PairedDesign, look_times, paired_design
 
@@ -103,7 +104,8 @@ class NotWorseEvaluator(Evaluator):
         measured = f"{label} ({self.requirement.show_bar()})"
         found = "no pair was measured" if verdict.estimate is None else f"{self.show(verdict.estimate)}"
         pairs = f" in {verdict.n - verdict.missing} pairs" if verdict.estimate is not None else ""
-        return f"{measured}: {found}{pairs}; tolerated: a loss of {self._points} against {self._side}"
+        shares = f"{show_shares(verdict.shares)}, " if verdict.shares else ""  # which older results do not have
+        return f"{measured}: {shares}{found}{pairs}; tolerated: a loss of {self._points} against {self._side}"
 
     def reduce(self, group: Sequence[float]) -> float:
         return self.requirement.reduce(group)

@@ -5,7 +5,7 @@ A pair is known when the trial of this run is: that of the other side was there 
 speaks for a gain, which may be found worse. Both error rates hold whatever made trials missing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from simeval.core.trial import Chart, Reason, Verdict
@@ -121,6 +121,7 @@ class PairedTest(RunningTest):
             why="" if outcome == "pass" else why,
             against=self._run_id,
             margin=plan.margin,
+            shares=_shares(known),
             chart=Chart(
                 n_max=self.n_max,
                 stop="never" if self.needs_full_sample else "verdict",
@@ -208,6 +209,13 @@ class PairedTest(RunningTest):
 
 
 _Filling = Callable[[Met, Met], tuple[bool, bool]]
+
+
+def _shares(pairs: Sequence[tuple[bool, bool]]) -> tuple[float, float] | None:
+    """Return the share of pairs that met the requirement on the other side, and on this one."""
+    if not pairs:
+        return None
+    return sum(old for old, _ in pairs) / len(pairs), sum(new for _, new in pairs) / len(pairs)
 
 
 def _against(before: Met, now: Met) -> tuple[bool, bool]:

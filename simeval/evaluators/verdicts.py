@@ -169,6 +169,11 @@ def show_share(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
+def show_shares(shares: Sequence[float]) -> str:
+    """Write what a share was and is."""
+    return " -> ".join(show_share(round(each, 3)) for each in shares)
+
+
 def _show_small(chance: float) -> str:
     """Write a small chance as a percentage, never as nothing."""
     return "under 0.1%" if chance < 0.0005 else f"{100 * chance:.2g}%"

@@ -12,8 +12,8 @@ from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Tri
 from simeval.core.usage import total
 from simeval.evaluators.base import Evaluator
 from simeval.results.conditions import conditions_of
-from simeval.results.gates import meets_gates
-from simeval.results.guarantee import guarantee
+from simeval.results.gates import are_trusted, meets_gates
+from simeval.results.guarantee import guaranteed
 from simeval.results.outcomes import decided
 from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.screen.page import shown_verdict
@@ -53,8 +53,16 @@ def encode_verdict(verdict: Verdict) -> Json:
         "explanation": verdict.explanation,
         "why": verdict.why,
         "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
-        **({"against": verdict.against, "margin": verdict.margin} if verdict.against else {}),
+        **_encode_comparison(verdict),
     }
+
+
+def _encode_comparison(verdict: Verdict) -> Json:
+    """Return what a verdict was held against, with the shares of both sides; nothing where it stands by itself."""
+    if not verdict.against:
+        return {}
+    shares = None if verdict.shares is None else list(verdict.shares)
+    return {"against": verdict.against, "margin": verdict.margin, "shares": shares}
 
 
 def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Json:
@@ -66,10 +74,9 @@ def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Js
 def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, version: str) -> Json:
     """Return a whole run as the machine-readable result."""
     outcome = decided(results)
-    verdicts = [each for result in results if result.decides for each in result.verdicts]
-    stated = guarantee(verdicts, gate=run.gate, joint=run.joint)
+    gate_met = meets_gates(outcome, run.gate, run.baseline, trusted=are_trusted(results))
     return {
-        **_head(run, outcome, stated, gate_met=meets_gates(outcome, run.gate, run.baseline), version=version),
+        **_head(run, outcome, guaranteed(results, run), gate_met=gate_met, version=version),
         **_encode_repeatability(repeatability_of(results)),
         "scenarios": [
             encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}

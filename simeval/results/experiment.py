@@ -14,7 +14,7 @@ from simeval.core.terminal import printed_room
 from simeval.core.trial import Estimate, Judgement, Outcome, Score, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
-from simeval.results.guarantee import guarantee
+from simeval.results.guarantee import Concluded, guaranteed_of
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.rows import NO_ROWS, Rows
 from simeval.results.self_shown import Shown
@@ -113,12 +113,13 @@ class ExperimentResult(Shown):
 
     @property
     def guarantee(self) -> str:
-        """The error bound of the verdicts, in words; empty where nothing passed."""
-        return guarantee(self.verdicts, gate=self.run.gate, joint=self.run.joint)
+        """The error bound of the verdicts, in words, or why none is known; empty where nothing passed."""
+        return guaranteed_of([Concluded(title=self.dataset.name, expectations=self.expectations)], self.run)
 
     def meets(self, gate: Gate) -> bool:
         """Return whether the experiment gets through a gate; one without expectations does."""
-        return self.outcome is None or meets_gate(self.outcome, gate)
+        is_trusted = not any(each.distrusted for each in self.expectations)
+        return self.outcome is None or (is_trusted and meets_gate(self.outcome, gate))
 
     def metric(self, name: str) -> MetricResult:
         """Return a metric by its name. Raises KeyError naming those there are."""

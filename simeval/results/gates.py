@@ -1,8 +1,8 @@
 """The gates of a run: its own bars, and what it is held against beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from simeval.core.setting_choices import Gate
 from simeval.core.trial import Outcome
@@ -48,9 +48,29 @@ def read_baseline(document: Mapping[str, Any]) -> BaselineGate | None:
     return BaselineGate(**{**found, "rows": tuple(BaselineRow(**row) for row in found["rows"])})
 
 
-def meets_gates(outcome: Outcome, gate: Gate, baseline: BaselineGate | None) -> bool:
-    """Return whether an outcome gets through the gate of its bars, and a run through that of its baseline."""
-    return meets_gate(outcome, gate) and (baseline is None or baseline.met)
+class Rated(Protocol):
+    """A scenario that judges rated, and that may decide the outcome of the whole."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether no judge that failed its controls rated it."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether its outcome counts."""
+
+
+def are_trusted(results: Iterable[Rated]) -> bool:
+    """Return whether no judge that failed its controls rated a scenario that decides."""
+    return all(each.is_trusted for each in results if each.decides)
+
+
+def meets_gates(outcome: Outcome, gate: Gate, baseline: BaselineGate | None, *, trusted: bool = True) -> bool:
+    """Return whether an outcome gets through the gate of its bars, and a run through that of its baseline.
+
+    None gets through where a judge is not to be trusted.
+    """
+    return trusted and meets_gate(outcome, gate) and (baseline is None or baseline.met)
 
 
 def gates_told(bars_met: bool, baseline: BaselineGate) -> str:

@@ -1,34 +1,203 @@
-"""What the verdicts of a suite guarantee together, in words."""
+"""What the verdicts of a run guarantee together, in words: made of its settings and of what was done.
 
-from collections.abc import Sequence
+A level holds for trials that are dealt once and all counted. Where something else was done, nobody knows the error
+rate, and the sentence says why; where a scenario was run again after it had not passed, it says what that gives.
+"""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import TYPE_CHECKING, Any, Self
+
+from simeval.core.counted import counted_of
 from simeval.core.setting_choices import Gate
 from simeval.core.trial import Verdict
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.verdicts import show_share
 
+if TYPE_CHECKING:  # results show what they guarantee
+    from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
+    from simeval.results.users import UserConduct
 
-def guarantee(verdicts: Sequence[Verdict], *, gate: Gate, joint: bool) -> str:
-    """Say the error bound of the passes or, at a gate that only a fail blocks, of being blocked; else nothing."""
-    levels = [verdict.significance_level for verdict in verdicts]
-    count, most, together = len(levels), show_share(max(levels, default=0.0)), show_share(min(1.0, sum(levels)))
-    each = f" (each of the {count} requirements is tested at {max(levels, default=0.0):.3g})" if joint else ""
-    compared = any(verdict.against for verdict in verdicts)
+NO_RATE = "no error rate is known, because"
+HISTORY = "history"  # in the definition of a run
+HIGHEST, ROUNDING = 0.05, 1e-9  # above it a level is shown to a tenth of a percent
+MOST_DOUBTS, MOST_NAMED = 3, 3  # that a sentence has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What was done before a run, or to its trials.
+
+    `earlier` counts, by scenario, the runs since its last pass in which it did not pass; `doubt` says why the trials
+    are not fresh ones, if so.
+    """
+
+    earlier: Mapping[str, int] = field(default_factory=dict)
+    doubt: str = ""
+
+    @classmethod
+    def of(cls, definition: Mapping[str, Any]) -> Self:
+        """Return the history that the definition of a run keeps; older ones keep none."""
+        return cls(**definition.get(HISTORY, {}))
+
+    def kept_in(self, definition: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a definition with this history, where there is one."""
+        kept = {name: value for name, value in (("earlier", dict(self.earlier)), ("doubt", self.doubt)) if value}
+        return {**definition, **({HISTORY: kept} if kept else {})}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concluded:
+    """What was concluded under one title, and what its simulated users did, where it had any."""
+
+    title: str
+    expectations: "Sequence[ExpectationResult]"
+    users: "UserConduct | None" = None
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts of all expectations."""
+        return [verdict for each in self.expectations for verdict in each.verdicts]
+
+
+def guaranteed(results: "Sequence[EvaluationResult]", run: "RunRecord") -> str:
+    """Return the error bound of these scenarios, in words; empty where nothing was concluded that could be wrong."""
+    needs_users = _of_settings(run, "on_user_fault") in ("retry", "count")
+    found = [
+        Concluded(title=each.title, expectations=each.expectations, users=each.users if needs_users else None)
+        for each in results
+        if each.decides
+    ]
+    return guaranteed_of(found, run)
+
+
+def guaranteed_of(concluded: Sequence[Concluded], run: "RunRecord") -> str:
+    """Return the error bound of what was concluded in a run, in words."""
+    earlier = History.of(run.definition).earlier
+    return guarantee(
+        [verdict for each in concluded for verdict in each.verdicts],
+        gate=run.gate,
+        joint=run.joint,
+        earlier={each.title: earlier[each.title] for each in concluded if each.title in earlier and each.verdicts},
+        runs=[1 + earlier.get(each.title, 0) for each in concluded for _ in each.verdicts],
+        doubts=_doubts(concluded, run),
+    )
+
+
+def guarantee(
+    verdicts: Sequence[Verdict],
+    *,
+    gate: Gate,
+    joint: bool,
+    earlier: Mapping[str, int] | None = None,
+    runs: Sequence[int] = (),
+    doubts: Sequence[str] = (),
+) -> str:
+    """Say the error bound of the passes or, at a gate that only a fail blocks, of being blocked; else nothing.
+
+    `earlier` counts the runs since its last pass in which a scenario did not pass, `runs` those of each verdict with
+    this one. With `doubts` there is no bound.
+    """
+    if doubts:
+        is_claimed = any(verdict.passed or verdict.failed for verdict in verdicts)
+        return f"{NO_RATE} {'; and because '.join(doubts[:MOST_DOUBTS])}." if is_claimed else ""
     if gate == "not_fail":
-        good, all_good = ("is no worse", "is worse in none") if compared else ("meets a bar", f"meets all {count}")
-        fails = f"an app that {good} fails it with a chance of at most {most}"
-        return f"{fails}; one that {all_good} is blocked with at most {together}{each}." if count > 1 else f"{fails}."
+        return _of_fails(verdicts, joint=joint)
     if not any(verdict.passed for verdict in verdicts):
         return ""
+    times = runs or [1] * len(verdicts)
+    levels = [1 - (1 - each.significance_level) ** n for each, n in zip(verdicts, times, strict=True)]
+    said = _of_passes(verdicts, levels, joint=joint, most_runs=max(runs, default=1))
+    return f"{_again(earlier)}: {said}" if earlier else said
+
+
+def _of_fails(verdicts: Sequence[Verdict], *, joint: bool) -> str:
+    levels = [verdict.significance_level for verdict in verdicts]
+    most, together = show_share(max(levels, default=0.0)), show_share(min(1.0, sum(levels)))
+    compared, count = any(verdict.against for verdict in verdicts), len(verdicts)
+    good, all_good = ("is no worse", "is worse in none") if compared else ("meets a bar", f"meets all {count}")
+    fails = f"an app that {good} fails it with a chance of at most {most}"
+    each = _each(verdicts) if joint else ""
+    return f"{fails}; one that {all_good} is blocked with at most {together}{each}." if count > 1 else f"{fails}."
+
+
+def _of_passes(verdicts: Sequence[Verdict], levels: Sequence[float], *, joint: bool, most_runs: int) -> str:
+    """Say the bound of passes, each requirement's at its level; with several runs, of at least one that passes."""
+    count, most, together = len(levels), _at_most(max(levels)), _at_most(min(1.0, sum(levels)))
+    compared = any(verdict.against for verdict in verdicts)
+    once = f" in at least one of {most_runs} such runs" if most_runs > 1 else ""
+    app = "unchanged app" if once else "app"
     if joint:
         bad = "worse by more than the margin in some requirements" if compared else "below some of its bars"
-        return f"if the app is {bad}, the chance that it passes any of these is at most {together}{each}."
+        chance = f"the chance that it passes any of these{once} is at most {together}{_each(verdicts)}"
+        return f"if the {app} is {bad}, {chance}."
     bad = "that is worse by more than the margin in a requirement" if compared else "below a bar"
-    below = f"an app {bad} passes it with a chance of at most {most}"
-    able = [verdict.significance_level for verdict in verdicts if verdict.reason != "never_possible"]
+    below = f"an {app} {bad} passes it{once} with a chance of at most {most}"
+    able = [level for level, verdict in zip(levels, verdicts, strict=True) if verdict.reason != "never_possible"]
     if count == 1 or compared:
         return f"{below}."
     whole = f"{below}, and the whole suite with no more than that"
-    if len(able) < 2:
+    if len(able) < 2 or once:
         return f"{whole}."
     which = f"{count} requirements" if len(able) == count else f"the {len(able)} requirements that can pass,"
     return f"{whole}; of {which} exactly at their bars, {sum(able):.2g} would pass by chance on average."
+
+
+def _at_most(level: float) -> str:
+    """Return a level as it is shown, one of several runs rounded up."""
+    return show_share(ceil(level * 1000 - ROUNDING) / 1000 if level > HIGHEST else level)
+
+
+def _each(verdicts: Sequence[Verdict]) -> str:
+    tested = max((verdict.significance_level for verdict in verdicts), default=0.0)
+    return f" (each of the {len(verdicts)} requirements is tested at {tested:.3g})"
+
+
+def _again(earlier: Mapping[str, int]) -> str:
+    """Say which scenarios had not passed before, the most often run first."""
+    ranked = sorted(earlier.items(), key=lambda each: -each[1])
+    said = [
+        f"{title!r} did not pass in {'the run' if times == 1 else f'the {times} runs'} before this one"
+        for title, times in ranked[:MOST_NAMED]
+    ]
+    more = f" and {counted_of(len(ranked) - MOST_NAMED, 'more scenario')}" if len(ranked) > MOST_NAMED else ""
+    return f"{', '.join(said)}{more}"
+
+
+def _doubts(concluded: Sequence[Concluded], run: "RunRecord") -> list[str]:
+    """Return why nobody knows the error rate of a run, each reason once."""
+    expectations = [one for each in concluded for one in each.expectations]
+    found = [History.of(run.definition).doubt]
+    found += [_of_users(concluded, _of_settings(run, "on_user_fault"))]
+    if left_out := max((v.left_out for each in concluded for v in each.verdicts), default=0):
+        found += [f"{_trials(left_out)} in which the app failed {_were(left_out)} left out (--on-app-error exclude)"]
+    if judges := {judge for each in expectations for judge in each.distrusted}:
+        found += [f"{' and '.join(sorted(judges))} failed the controls (--on-failed-control warn)"]
+    evaluators = [rule for each in expectations for rule in each.evaluators]
+    stopped = {rule.run_id for rule in evaluators if isinstance(rule, NotWorseEvaluator) and rule.stopped_early}
+    found += [f"run {run_id} stopped early on its data, so its trials are no fair sample" for run_id in sorted(stopped)]
+    return [each for each in found if each]
+
+
+def _of_users(concluded: Sequence[Concluded], on_user_fault: object) -> str:
+    anew = sum(each.users.held_anew for each in concluded if each.users)
+    faulty = sum(each.users.faulty for each in concluded if each.users)
+    if on_user_fault == "retry" and anew:
+        times = f"{counted_of(anew, 'conversation')} with a faulty simulated user {_were(anew)} held again"
+        return f"{times} (--on-user-fault retry), and such faults may depend on the app"
+    if on_user_fault == "count" and faulty:
+        return f"{_trials(faulty)} with a faulty simulated user {_were(faulty)} counted (--on-user-fault count)"
+    return ""
+
+
+def _of_settings(run: "RunRecord", name: str) -> Any:
+    return run.definition.get("settings", {}).get(name)
+
+
+def _trials(number: int) -> str:
+    return counted_of(number, "trial")
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

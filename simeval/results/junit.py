@@ -1,6 +1,7 @@
 """JUnit XML: one test suite for each scenario, one test case for each verdict, its figures as properties."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from re import compile as pattern
 from xml.etree import ElementTree as ET
@@ -8,7 +9,8 @@ from xml.etree import ElementTree as ET
 from simeval.core.trial import Verdict
 from simeval.core.usage import total
 from simeval.results.gates import BaselineGate
-from simeval.results.suite import EvaluationResult, RunRecord
+from simeval.results.guarantee import guaranteed
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
 
 MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
 LONGEST, SHORTEST = 20_000, 500  # of one conversation
@@ -20,12 +22,12 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
 
     It may be at the gate "not_fail".
     """
-    lenient = run.gate == "not_fail"
+    lenient, stated = run.gate == "not_fail", guaranteed(results, run)
     most = _most_of_one(sum(len(result.verdicts) for result in results))
     root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
     for result in results:
         outcomes, seconds = [verdict.outcome for verdict in result.verdicts], _seconds(result)
-        tags = [_tag(verdict, result, lenient=lenient) for verdict in result.verdicts]
+        tags = [_tag(each, found, result, lenient=lenient) for found in result.expectations for each in found.verdicts]
         suite = ET.SubElement(
             root,
             "testsuite",
@@ -46,6 +48,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
         }
         if result.quarantine is not None:
             facts["quarantine"] = result.quarantine.told(result.title, result.outcome, holds=not result.decides)
+        facts["guarantee"] = stated or None
         if result.users.faulty:
             facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
         _add_properties(suite, facts)
@@ -56,8 +59,8 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                 case.set("time", f"{seconds / len(outcomes):.3f}")
                 _add_properties(case, _figures(verdict))
                 worst = _cut(result.show_worst(expectation), most, run.run_id)
-                if tag := _tag(verdict, result, lenient=lenient):
-                    _add_outcome(case, tag, verdict, worst)
+                if tag := _tag(verdict, expectation, result, lenient=lenient):
+                    _add_outcome(case, tag, _rated(verdict, expectation), worst)
                 said = [*(f"warning: {each}" for each in expectation.warnings), *([worst] if verdict.passed else [])]
                 if any(said):
                     ET.SubElement(case, "system-out").text = _printable("\n".join(said))
@@ -127,13 +130,23 @@ def _seconds(result: EvaluationResult) -> float:
     return max((start - first).total_seconds() + seconds for start, seconds in zip(begun, took, strict=True))
 
 
-def _tag(verdict: Verdict, result: EvaluationResult, *, lenient: bool) -> str:
-    """Return what a case is that did not pass: in quarantine, and where another had ended the run, it is skipped."""
+def _tag(verdict: Verdict, expectation: ExpectationResult, result: EvaluationResult, *, lenient: bool) -> str:
+    """Return what a case is that did not pass: in quarantine, and where another had ended the run, it is skipped.
+
+    A pass by a judge that failed its controls is none.
+    """
     if verdict.passed:
-        return ""
+        return "failure" if expectation.distrusted and result.decides else ""
     if not result.decides or (verdict.inconclusive and (lenient or verdict.reason == "suite_settled")):
         return "skipped"
     return "error" if verdict.outcome == "error" else "failure"
+
+
+def _rated(verdict: Verdict, expectation: ExpectationResult) -> Verdict:
+    """Return a verdict as its judges leave it: by one that failed its controls, no pass is proven."""
+    if not (verdict.passed and expectation.distrusted):
+        return verdict
+    return replace(verdict, outcome="inconclusive", explanation="; ".join(expectation.warnings))
 
 
 def _add_outcome(case: ET.Element, tag: str, verdict: Verdict, worst: str) -> None:

@@ -99,8 +99,8 @@ class Selection:
                 indent(f"{said} ({used}){stopped}", 0, width=line_of(room)),
                 render_table(head, rows, widths=(40,), room=room),
                 indent(
-                    f"the best of them is dropped with a chance of at most {self.alpha:g}; intervals: "
-                    f"{1 - 2 * self.alpha:.0%} each, however the rounds ended",
+                    f"the best of them is dropped with a chance of at most {self.alpha:g} (of equally good ones, each "
+                    f"by itself); intervals: {1 - 2 * self.alpha:.0%} each, however the rounds ended",
                     0,
                     width=line_of(room),
                 ),

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from simeval.core.breaches import first_answer
 from simeval.core.trial import Judgement, Score
-from simeval.results.gates import meets_gates
-from simeval.results.guarantee import guarantee
+from simeval.results.gates import are_trusted, meets_gates
+from simeval.results.guarantee import guaranteed
 from simeval.results.outcomes import decided
 from simeval.results.repeatability import repeatability_of
 from simeval.results.screen.page import (
@@ -25,12 +25,6 @@ if TYPE_CHECKING:  # results show themselves by what is here
     from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
 
 
-def guaranteed(results: "Sequence[EvaluationResult]", run: "RunRecord") -> str:
-    """Return the error bound of these results, in words; empty where nothing passed."""
-    verdicts = [verdict for result in results if result.decides for verdict in result.verdicts]
-    return guarantee(verdicts, gate=run.gate, joint=run.joint)
-
-
 def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: bool = False) -> Page:
     """Return what a screen shows of these results; with `every`, with all conversations."""
     outcome = decided(results)
@@ -42,7 +36,7 @@ def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: b
         seed=run.seed,
         roles=(*roles_of(run.app, run.played, run.judge_repeats), *show_rubrics(authors)),
         gate=run.gate,
-        gate_met=meets_gates(outcome, run.gate, run.baseline),
+        gate_met=meets_gates(outcome, run.gate, run.baseline, trusted=are_trusted(results)),
         stopped=run.stopped,
         seconds=run.seconds,
         usage=run.usage,
@@ -86,6 +80,7 @@ def _shown_expectation(result: "EvaluationResult", expectation: "ExpectationResu
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
         warnings=expectation.warnings,
+        distrusted=expectation.distrusted,
         described=expectation.described,
         worst=worst.trial.index if worst else None,
     )

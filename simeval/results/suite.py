@@ -23,7 +23,8 @@ from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
 from simeval.results.escalations import Escalations, escalations_of
-from simeval.results.gates import BaselineGate, meets_gates
+from simeval.results.gates import BaselineGate, are_trusted, meets_gates
+from simeval.results.guarantee import guaranteed
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, decided
 from simeval.results.personas import PersonaShare, show_personas
@@ -32,7 +33,7 @@ from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.self_shown import Shown
-from simeval.results.shown import guaranteed, page_of
+from simeval.results.shown import page_of
 from simeval.results.text import badness, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
@@ -114,8 +115,16 @@ class ExpectationResult:
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of the verdicts."""
-        return combine([verdict.outcome for verdict in self.verdicts])
+        """The worst outcome of the verdicts; a judge that failed its controls proves no pass."""
+        outcome = combine([verdict.outcome for verdict in self.verdicts])
+        return "inconclusive" if outcome == "pass" and self.distrusted else outcome
+
+    @property
+    def distrusted(self) -> tuple[str, ...]:
+        """The judges that failed its controls and rated it all the same (`on_failed_control` is "warn")."""
+        if self.prepared is None or self.prepared.failure is not None:
+            return ()
+        return tuple(dict.fromkeys(each.judge for each in self.prepared.controls if not each.is_right))
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -193,6 +202,11 @@ class EvaluationResult(Shown):
     def passed(self) -> bool:
         """Whether every verdict is a pass."""
         return self.outcome == "pass"
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether no judge that failed its controls rated it."""
+        return not any(each.distrusted for each in self.expectations)
 
     @property
     def trials(self) -> int:
@@ -323,13 +337,14 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     def meets(self, gate: Gate) -> bool:
         """Return whether the suite gets through a gate: "pass", all verdicts are.
 
-        "not_fail", none is a fail or an error. A run that is held against a baseline has to get through that, too.
+        "not_fail", none is a fail or an error. A run that is held against a baseline has to get through that, too. One
+        whose judges failed their controls gets through none.
         """
-        return meets_gates(self.outcome, gate, self.run.baseline)
+        return meets_gates(self.outcome, gate, self.run.baseline, trusted=are_trusted(self.results))
 
     @property
     def guarantee(self) -> str:
-        """The error bound of the suite, in words; empty where nothing passed."""
+        """The error bound of the suite, in words, or why none is known; empty where nothing passed."""
         return guaranteed(self.results, self.run)
 
     @property

@@ -23,7 +23,7 @@ from simeval.stats.two_sample import TIE, MarginTest, binomial_weights, check_ma
 _MOST_ENUMERATED = 16  # groups of which all sign flips are enumerated
 _BLOCK = 1_000  # random flips drawn at once, to bound the memory
 _ROUNDING = 1e-10  # times the sum of the absolute differences: sums closer than that count as equal
-_MOST_PAIRS = 300  # up to which the unconditional test is computed exactly
+_MOST_PAIRS = 1_000  # up to which the unconditional test is computed exactly: a fifth of a second
 _HALVINGS = 60  # of the range in which a bound is sought
 
 
@@ -88,7 +88,7 @@ def paired_not_worse(both: int, new_only: int, old_only: int, neither: int, *, m
     tests for a better version, a negative one for a version better by more than that; "worse by more than
     the margin" is the same test with the versions exchanged and the margin negated.
 
-    Up to 300 pairs it is exact: the greatest probability, over the nuisance parameter (the share of pairs in
+    Up to 1,000 pairs it is exact: the greatest probability, over the nuisance parameter (the share of pairs in
     which the old version alone succeeds) at a difference of exactly -margin, of counts at least as extreme by
     Tango's score (Hsueh, Liu and Chen 2001). Counts that beat extreme ones, with as many or more `new_only`
     and as few or fewer `old_only`, count as extreme too, so that no smaller difference makes them likelier.

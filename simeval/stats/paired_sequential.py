@@ -28,6 +28,8 @@ LEAST_STEP = 5  # pairs between two looks
 MOST_PAIRS = 600  # for which a design takes some 20 seconds
 _POWER = 2  # of the share of the sample, by which the level is spent: little of it early
 _POINTS = 6  # of the grid over the nuisance share, times the square root of n: two per standard error
+_NEAR = 0.05  # relative, to the greatest level: peaks of the grid that are looked at between its points
+_BETWEEN = 1e-6  # relative, by which the level may be exceeded between points
 _BLOCK = 12  # cases that are walked together: those with few discordant pairs need little room
 _DEVIATIONS = 8  # by which a count exceeds its mean at most
 _ROUNDING = 1e-12  # relative, of a sum of probabilities that equals what may be spent
@@ -88,7 +90,7 @@ def paired_design(n_max: int, looks: tuple[int, ...], *, margin: float, alpha: f
     test ends the comparison first. Both are ordered by Tango's score. A state that beats another, by more gains and
     fewer losses, never has the larger p-value: so the greatest chance of a wrong finding lies where the difference is
     exactly that of the hypothesis. The maximum over the nuisance share is taken over a grid in the angle whose squared
-    sine it is; `benchmarks/statistics/compare_level.py` looks between its points.
+    sine it is, and over the peaks between its points; `benchmarks/statistics/compare_level.py` looks everywhere.
     """
     check_margin(margin)
     if not 1 <= n_max <= MOST_PAIRS:
@@ -147,16 +149,60 @@ class PairedWalk:
 
 
 def _stages(looks: tuple[int, ...], spent: tuple[float, ...], margin: float, alpha: float) -> tuple[Floats, ...]:
-    """Return for each look the p-values by stages of "the rate is above that of the old version less the margin"."""
+    """Return for each look the p-values by stages of "the rate is above that of the old version less the margin".
+
+    Where the level is exceeded between points of the grid, these are added to it.
+    """
     angles = np.linspace(0, pi / 2, ceil(_POINTS * sqrt(looks[-1])) + 2)
-    gain, loss = pair_chances(margin + (1 - margin) * np.sin(angles) ** 2, -margin)
-    walk, gone, found = PairedWalk(gain, loss, looks[-1]), np.zeros(len(angles)), []
+    while True:
+        found, gone = _walked(angles, looks, spent, margin, alpha)
+        peaks = _peaks(angles, gone)
+        above = peaks[_level(found, peaks, looks, spent, margin) > alpha * (1 + _BETWEEN)] if peaks.size else peaks
+        if not above.size:
+            return found
+        angles = np.sort(np.concatenate([angles, above]))
+
+
+def _peaks(angles: Floats, level: Floats) -> Floats:
+    """Return where parabolas through each three points have a maximum that comes near to the greatest level."""
+    before, here, after = level[:-2], level[1:-1], level[2:]
+    is_peak = (here >= before) & (here >= after) & (here > (1 - _NEAR) * level.max())
+    left, right = (np.diff(angles)[place][is_peak] for place in (slice(None, -1), slice(1, None)))
+    rise, fall = (here - before)[is_peak] / left, (after - here)[is_peak] / right
+    bend = (fall - rise) / ((left + right) / 2)
+    bent = bend < 0
+    move = -(rise * right + fall * left)[bent] / (left + right)[bent] / bend[bent]
+    found: Floats = angles[1:-1][is_peak][bent] + np.clip(move, -left[bent], right[bent])
+    return np.setdiff1d(found, angles)
+
+
+def _level(
+    stages: tuple[Floats, ...], angles: Floats, looks: tuple[int, ...], spent: tuple[float, ...], margin: float
+) -> Floats:
+    """Return the chance of a wrong finding in each of these cases."""
+    walk, gone = PairedWalk(*_chances(angles, margin), looks[-1]), np.zeros(len(angles))
+    for look, may_be_spent, p in zip(looks, spent, stages, strict=True):
+        walk.advance(look)
+        gone = gone + walk.stop(p <= may_be_spent * (1 + _ROUNDING))
+    return gone
+
+
+def _chances(angles: Floats, margin: float) -> tuple[Floats, Floats]:
+    """Return the chances of a gain and of a loss, where the rates differ by the margin."""
+    return pair_chances(margin + (1 - margin) * np.sin(angles) ** 2, -margin)
+
+
+def _walked(
+    angles: Floats, looks: tuple[int, ...], spent: tuple[float, ...], margin: float, alpha: float
+) -> tuple[tuple[Floats, ...], Floats]:
+    """Return the p-values by stages of a grid, and the chance of a wrong finding in each of its cases."""
+    walk, gone, found = PairedWalk(*_chances(angles, margin), looks[-1]), np.zeros(len(angles)), []
     for look, may_be_spent in zip(looks, spent, strict=True):
         walk.advance(look)
         p = _p_values(walk.mass, gone, look, margin, may_be_spent * (1 + _ROUNDING), least=-float(ndtri(2 * alpha)))
         gone = gone + walk.stop(p <= may_be_spent * (1 + _ROUNDING))
         found.append(p)
-    return tuple(found)
+    return tuple(found), gone
 
 
 def _p_values(mass: Floats, gone: Floats, n: int, margin: float, may_be_spent: float, *, least: float) -> Floats:

@@ -1,5 +1,6 @@
 """What scenarios came to in the runs that a store has, the newest first."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,45 @@ def past_outcomes(database: Database) -> Iterator[Mapping[str, PastOutcome]]:
     runs = Runs(database)
     for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):
         yield {each["title"]: _past(each) for each in runs.head(run.run_id).get("scenarios", ())}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a scenario asks, in words: user, goal, and each requirement with its label and its other side, if any."""
+
+    given: str
+    when: str
+    requirements: frozenset[tuple[str, str, str]]
+
+
+def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) -> Mapping[str, int]:
+    """Count, by title, the runs of an app since a scenario last passed in which it was concluded on without a pass.
+
+    A scenario that asks something else now, or was in error, is not counted. Only the newest runs are looked at.
+    """
+    runs, counts, open_titles = Runs(database), Counter[str](), set(asked)
+    for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):
+        if not open_titles:
+            break
+        if run.app != app:
+            continue
+        for each in runs.head(run.run_id).get("scenarios", ()):
+            if (title := each["title"]) not in open_titles or _asked(each) != asked[title]:
+                continue
+            if each["outcome"] == "pass":
+                open_titles.remove(title)
+            elif each["outcome"] != "error" and each["trials"]:
+                counts[title] += 1
+    return counts
+
+
+def _asked(scenario: Json) -> Asked:
+    found = frozenset(
+        (each["label"], verdict["evaluator"], verdict.get("against", ""))
+        for each in scenario["expectations"]
+        for verdict in each["verdicts"]
+    )
+    return Asked(scenario.get("given", ""), scenario.get("when", ""), found)
 
 
 def _past(scenario: Json) -> PastOutcome:

@@ -76,7 +76,7 @@ def erring(share: float, kinds: tuple[str, ...] = tuple(FAULTS)) -> Callable[[An
 
 
 async def app(message: str, state: dict[str, Any]) -> str:
-    return "It is registered: you have thirty days." if state.get("asked") else "Noted, thank you."
+    return "It is registered: you have thirty days." if state.get("asked") else "The boots are noted, thank you."
 
 
 def engine(user: Any, **options: Any) -> Engine:

@@ -130,6 +130,8 @@ def _past(run: RunSummary, verdict: PastVerdict, bar: Json | None) -> Past:
 
 
 def _estimate(verdict: PastVerdict, bar: Json | None) -> str:
+    if verdict.outcome == "error" or verdict.estimate is None:
+        return f"not measured, n = {verdict.n}"
     is_share = bar is not None and (bar["low"], bar["high"]) == SHARE
     return show_between(verdict.estimate, verdict.low, verdict.high, verdict.n, is_share=is_share)
 

@@ -5,14 +5,16 @@ its test takes its own trials in their order. So results of the past may choose 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from simeval.core.journal import Journal
 from simeval.core.setting_choices import Order
 from simeval.core.trial import Outcome
-from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.store.opening import as_database
 
 if TYPE_CHECKING:
@@ -36,6 +38,30 @@ def ranks_of(plans: Sequence[RunPlan], order: Order, store: Journal | None) -> l
     for title, found in chain.from_iterable(each.items() for each in past_outcomes(as_database(store, "order"))):
         past[title].append(found)
     return _ranks([_suspicion([each.outcome for each in past[plan.title] if each.is_decided]) for plan in plans])
+
+
+def earlier_runs(plans: Sequence[ScenarioPlan], app: str, store: Journal | None) -> Mapping[str, int]:
+    """Return how often each scenario was run since it last passed, as far as a database knows; may block."""
+    if not callable(getattr(store, "read", None)):
+        return {}
+    from simeval.store.history import Asked, runs_since_pass  # SQLAlchemy takes a while to load
+
+    asked = {
+        plan.title: Asked(
+            plan.scenario.given,
+            plan.scenario.when,
+            frozenset((one.label, *_asked(each)) for one in plan.measures for each in one.evaluators),
+        )
+        for plan in plans
+    }
+    return runs_since_pass(as_database(store, "earlier runs"), app, asked)
+
+
+def _asked(evaluator: Evaluator) -> tuple[str, str]:
+    """Return a requirement in words, and the other side where it is held against one."""
+    if isinstance(evaluator, NotWorseEvaluator):
+        return evaluator.requirement.describe(), evaluator.run_id
+    return evaluator.describe(), ""
 
 
 def _suspicion(outcomes: Sequence[Outcome]) -> int:

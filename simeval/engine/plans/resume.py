@@ -34,7 +34,8 @@ class RestoredTrials:
     was finished and does not count because of cuts that are not new, `superseded` by scenario because of new ones.
 
     `notes` say where it comes from; `from_another` is set where it was made by a run that is not gone on with but
-    taken over, because something has changed. One that `is_finished` leaves nothing to do.
+    taken over, because something has changed. One that `is_finished` leaves nothing to do. `doubt` says why no error
+    rate is known of what is concluded on it, if so.
     """
 
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class RestoredTrials:
     notes: tuple[str, ...] = ()
     from_another: bool = False
     is_finished: bool = False
+    doubt: str = ""
 
     def conversation(self, trial: Trial) -> TrialConversation | None:
         """Return the conversation of a trial, where it is known; an empty one where the run was cut off in it."""
@@ -147,10 +149,19 @@ def restore(
     if not changed:
         if past.has_finished:
             return replace(known, notes=("resumed: the run had finished, so nothing was left to do",), is_finished=True)
-        return replace(known, notes=(f"resumed: {_count(known)} were there",))
+        return replace(known, notes=(f"resumed: {_count(known)} were there",), doubt=_doubt_of(broken))
     said = "; ".join([*changed[:MOST_CHANGES], *_more(changed)])
     note = f"taken over from run {past.run_id}: {_count(known)}, as they were, although {said}"
-    return replace(known, notes=(note,), from_another=True)
+    doubt = f"{_count(known)} were taken over from run {past.run_id}, although {said}" if known.held else ""
+    return replace(known, notes=(note,), from_another=True, doubt=doubt)
+
+
+def _doubt_of(broken: Collection[TrialKey]) -> str:
+    """Say that trials in which the app failed are held again, which gives it another chance."""
+    if not broken:
+        return ""
+    trials = counted_of(len(broken), "trial")
+    return f"{trials} in which the app failed {'was' if len(broken) == 1 else 'were'} held again (--on-app-error stop)"
 
 
 def _more(changed: Sequence[str]) -> list[str]:

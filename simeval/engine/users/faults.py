@@ -1,6 +1,6 @@
 """Faults of simulated users, found without a model in what a scenario says and what was said.
 
-    repeats_itself       says again, word for word, what was answered
+    repeats_itself       says again, word for word, what was answered, if that had anything to do with it
     speaks_as_assistant  offers help, or does for others what is the app's to do
     empty_message        says nothing
     left_while_asked     leaves satisfied, or handed over, while the app waits for an answer
@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import get_args
 
 from rapidfuzz.distance import Levenshtein
@@ -34,6 +35,7 @@ from simeval.engine.users.wording import (
     assistant_phrase,
     is_empty,
     told_words,
+    topics,
     words,
 )
 from simeval.suites.scenario import ScenarioTest
@@ -43,7 +45,7 @@ KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
 LEAST_REPEATED = 6  # words of a message that people do not say twice by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
 NEARLY_EQUAL = 93  # of 100: how alike two messages are where one repeats the other
-LEAST_GOAL = 4  # meaningful words of a goal that can be missed
+ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
 LONG_GOAL = 15  # of so many, one is said by chance
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
@@ -134,9 +136,28 @@ def _repeats_itself(talk: _Talk) -> Iterator[UserFault]:
         is_long = spoken.count(" ") + 1 >= LEAST_REPEATED and len(told_words(text)) >= LEAST_TOLD
         if is_long and not any(map(asks_again, answered)):
             for earlier, before, heard in said:
-                if _says_the_same(spoken, before) and not _is_asked_the_same(answered, heard):
+                if not _says_the_same(spoken, before) or _is_asked_the_same(answered, heard):
+                    continue
+                if not _is_misunderstood(talk, earlier, place):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
         said.append((place, spoken, "".join(answered)))
+
+
+def _is_misunderstood(talk: _Talk, first: int, place: int) -> bool:
+    """Return whether the user asks again because the app has not understood.
+
+    Since the `first` time nothing else was asked, and no answer so far has anything to do with what was said to it, or
+    with what the user is here for; somebody who just chats is here for nothing. (That one answer shares nothing with
+    the question is not enough: "Sure, where at?" does not either, and of 97% caught repeats 66% would be left.)
+    """
+    if not any(not each.isascii() or content_stems(each) - _GENERIC for each in topics(talk.scenario.when)):
+        return False
+    asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
+    if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
+        return False
+    told = [text for at, text in talk.user if at <= place]
+    about = topics("\n".join([talk.scenario.given, talk.scenario.when, *told]))
+    return not any(about & topics(answer) for answer in talk.app_before(place))
 
 
 def _says_the_same(spoken: str, before: str) -> bool:
@@ -184,12 +205,12 @@ def _never_states_goal(talk: _Talk) -> Iterator[UserFault]:
     # a way to behave can be tried without a word of its description; a goal that names things, hardly
     when = talk.scenario.when
     goal, things = content_stems(when) - _GENERIC, names_of_things(when)
-    if not things or len(goal) < LEAST_GOAL:
-        return
     everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
+    if not things or any(is_told(each, [everything]) for each in things):
+        return
     languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
     is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
-    if not is_english or any(is_told(each, [everything]) for each in things):
+    if not is_english:
         return
     said = content_stems(everything)
     stated = [one for one in goal if one in said or any(_is_akin(one, other) for other in said)]

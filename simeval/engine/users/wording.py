@@ -6,6 +6,10 @@ language is spoken a question is still known by its mark.
 
 import re
 from functools import lru_cache
+from itertools import pairwise
+
+from simeval.core.stems import content_stems
+from simeval.engine.users.languages import is_common
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
 
@@ -139,6 +143,10 @@ def assistant_phrase(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_IDEOGRAPHS = re.compile(r"[\u3400-\u9fff]{2,}")
+_KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
+_NAME = re.compile(r"[a-z0-9]*[0-9][a-z0-9]*")
+_KATAKANA_LETTERS, _SHORTEST_TOPIC = 3, 4
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
 _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
@@ -176,6 +184,24 @@ def words(text: str) -> tuple[str, ...]:
     """Return the words of a message in small letters; of scripts without spaces, each sign."""
     typed = text.replace("’", "'")
     return tuple(_WORD.findall((typed if text.isascii() else _UNSPACED.sub(r" \g<0> ", typed)).casefold()))
+
+
+@_REMEMBERED
+def topics(text: str) -> frozenset[str]:
+    """Return what a text is about, in any language: beginnings of its meaningful words, pairs of signs, names.
+
+    Two texts that share one are about something in common; endings and articles play no part.
+    """
+    found: set[str] = set()
+    for word in _WORD.findall(text.replace("’", "'").casefold()):
+        found.update(_NAME.findall(word))
+        found.update("".join(pair) for run in _IDEOGRAPHS.findall(word) for pair in pairwise(run))
+        found.update(run[:_KATAKANA_LETTERS] for run in _KATAKANA.findall(word))
+        bare, letters = (word.removeprefix("ال"), 4) if "\u0600" <= word[0] <= "\u06ff" else (word, 5)
+        is_told = len(bare) >= _SHORTEST_TOPIC and not _UNSPACED.search(word) and not _NAME.search(word)
+        if is_told and not is_common(word) and (not word.isascii() or content_stems(word)):
+            found.add(bare[:letters])
+    return frozenset(found)
 
 
 @_REMEMBERED

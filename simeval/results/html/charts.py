@@ -85,13 +85,18 @@ class Past:
     said: str
     address: str
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is anything to draw of it."""
+        return self.outcome != "error" and self.estimate is not None
+
 
 def trend_chart(points: Sequence[Past | None], bar: Mapping[str, Any] | None) -> Node:
     """Draw a requirement from run to run, the newest to the right: a band and a dot for each, a line for the bar.
 
-    Where a run did not have the requirement its place stays empty.
+    Where a run did not have the requirement, or did not measure it, its place stays empty.
     """
-    found = [each for each in points if each is not None]
+    found = [each for each in points if each is not None and each.is_measured]
     ends = [value for each in found for value in (each.estimate, *each.interval) if value is not None]
     ends += [bar["value"]] if bar else []
     low, high = min(ends, default=0.0), max(ends, default=1.0)
@@ -108,12 +113,14 @@ def trend_chart(points: Sequence[Past | None], bar: Mapping[str, Any] | None) ->
 
 def _past(past: Past, x: float, at: Callable[[float], float], ends: tuple[float, float]) -> Node:
     first, last = (end if value is None else value for value, end in zip(past.interval, ends, strict=True))
-    middle = (first + last) / 2 if past.estimate is None else past.estimate
-    band = [] if past.interval == (None, None) else [_box("range", x - 2.5, at(last), 5, max(at(first) - at(last), 2))]
-    dot = _dot("seen", x, at(middle), 4.5)
+    drawn: list[Node] = []
+    if past.is_measured and past.interval != (None, None):
+        drawn.append(_box("range", x - 2.5, at(last), 5, max(at(first) - at(last), 2)))
+    if past.is_measured and past.estimate is not None:
+        drawn.append(_dot("seen", x, at(past.estimate), 4.5))
     place = _box("place", x - STEP / 2, 0, STEP, 40)
     tag, link = ("a", {"href": past.address}) if past.address else ("g", {})
-    return [tag, {**link, "class": past.outcome, "aria-label": past.said}, ["title", {}, past.said], place, *band, dot]
+    return [tag, {**link, "class": past.outcome, "aria-label": past.said}, ["title", {}, past.said], place, *drawn]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from simeval.results.html.record import Report, ReportExpectation, ReportScenari
 from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import NO_COURSES, Courses
 from simeval.results.outcomes import meets_gate, shown_outcome
-from simeval.results.screen.report import count_outcomes
+from simeval.results.screen.report import count_outcomes, held_against
 from simeval.results.text import interval_header, show_malformed
 from simeval.results.users import UserConduct, show_conduct
 
@@ -83,7 +83,10 @@ def _headline(document: Json) -> str:
     """Say how many scenarios of a run did what, and whether its gate accepts that."""
     if not _has_ended(document):
         return "This run has not ended"
-    said = count_outcomes([_outcome(each) for each in document["scenarios"] if each.get("decides", True)])
+    deciding = [each for each in document["scenarios"] if each.get("decides", True)]
+    verdicts = [verdict for each in deciding for one in each["expectations"] for verdict in one["verdicts"]]
+    sides = held_against([(each.get("against"), each.get("shares"), each["n"]) for each in verdicts])
+    said = count_outcomes([_outcome(each) for each in deciding], sides)
     is_accepted = document["outcome"] != "pass" and document.get("gate_met", False)
     accepted = f" (accepted by the gate {document['gate']})" if is_accepted else ""
     return f"{said[:1].upper()}{said[1:]}{accepted}"
@@ -255,9 +258,9 @@ def verdict_of(label: str, found: Json) -> ReportVerdict:
 
 
 def picture_of(verdict: ReportVerdict) -> Node | None:
-    """Draw the interval of a verdict against its bar, where it has both."""
+    """Draw the interval of a verdict against its bar, where it has both and anything was measured."""
     bar, interval, estimate = (verdict.numbers[name] for name in ("bar", "confidence_interval", "estimate"))
-    if not bar or interval is None or verdict.outcome == "error":
+    if not bar or interval is None or estimate is None or verdict.outcome == "error":
         return None
     older = SHARES if (bar["low"], bar["high"]) == (0, 1) else (f"{bar['low']:g}", f"{bar['high']:g}")
     ends = bar.get("ends", older)

@@ -7,6 +7,7 @@ from typing import Any
 from simeval.core.counted import counted_of
 from simeval.core.trial import Outcome
 from simeval.evaluators.verdicts import say_p, show_share
+from simeval.results.guarantee import NO_RATE
 from simeval.results.screen.report import WORST_FIRST
 
 Verdict = Mapping[str, Any]
@@ -32,6 +33,8 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
     if found["inconclusive"]:
         lines.append("Open does not mean bad: there were too few conversations, or too close a result, to tell.")
     for outcome, question in SURE.items():
+        if guarantee and (outcome == "pass" or guarantee.startswith(NO_RATE)):
+            continue  # which says it as it is
         levels = [each["significance_level"] for each in verdicts if each["outcome"] == outcome]
         if levels:
             lines.append(f"{question} with a chance of at most {show_share(max(levels))}.")

@@ -59,16 +59,23 @@ class ShownVerdict:
     cut: ShownCut | None = None
     least: int = 0
     met: tuple[float, float] | None = None
+    against: str | None = None
+    shares: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownExpectation:
-    """One expectation. `described` is what else is known of it, `worst` the trial that speaks most against it."""
+    """One expectation.
+
+    `described` is what else is known of it, `distrusted` names judges that failed its controls, `worst` is the trial
+    that speaks most against it.
+    """
 
     label: str
     outcome: Outcome
     verdicts: Sequence[ShownVerdict]
     warnings: Sequence[str] = ()
+    distrusted: Sequence[str] = ()
     described: Sequence[str] = ()
     worst: int | None = None
 
@@ -183,6 +190,8 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: It
         cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
         least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
         met=_met(evaluator.rule, verdict),
+        against=verdict.against,
+        shares=verdict.shares,
     )
 
 

@@ -1,13 +1,13 @@
 """The screen after a run: how it went in a line, what failed first, why, and what it cost."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from simeval.core.counted import counted_of
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Outcome
-from simeval.evaluators.verdicts import show_share
+from simeval.evaluators.verdicts import show_share, show_shares
 from simeval.results.claims import show_claims
 from simeval.results.failures import kind_of
 from simeval.results.gates import gates_told
@@ -71,11 +71,16 @@ def told_of(page: Page) -> list[str]:
         return [reason]
     if not was_measured(page):
         return [f"nothing was measured: {one_line(page.stopped)}"]
-    counted = count_outcomes([scenario.shown_outcome for scenario in page.scenarios if scenario.decides])
+    deciding = [scenario for scenario in page.scenarios if scenario.decides]
+    verdicts = [verdict for each in deciding for one in each.expectations for verdict in one.verdicts]
+    sides = held_against([(each.against, each.shares, each.n) for each in verdicts])
+    counted = count_outcomes([scenario.shown_outcome for scenario in deciding], sides)
     accepted = f" (accepted by the gate {page.gate})" if page.outcome != "pass" and page.gate_met else ""
     quarantines = [scenario.quarantine_told for scenario in page.scenarios]
+    judges = {judge: None for each in page.scenarios for one in each.expectations for judge in one.distrusted}
     ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
-    return [f"{counted}{accepted}", *ended, *_gates_told(page), *filter(None, quarantines)]
+    wrong = [f"{' and '.join(judges)} failed the controls, so its ratings prove no pass"] if judges else []
+    return [f"{counted}{accepted}", *wrong, *ended, *_gates_told(page), *filter(None, quarantines)]
 
 
 def _gates_told(page: Page) -> list[str]:
@@ -93,18 +98,43 @@ def shared_reason(page: Page) -> str:
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
 
 
-def count_outcomes(outcomes: Sequence[str]) -> str:
-    """Say how many scenarios did what, the worst first."""
+def held_against(verdicts: Sequence[tuple[str | None, Sequence[float] | None, int]]) -> tuple[str, str]:
+    """Return the one run or app that all verdicts are held against, and how often both sides met what is required.
+
+    Each verdict has its other side, both shares and the number of its pairs. Where there is not one side, or where the
+    shares are not known, that is empty.
+    """
+    sides = {against or "" for against, _, _ in verdicts}
+    if len(sides) != 1 or "" in sides:
+        return "", ""
+    known = [(shares, n) for _, shares, n in verdicts if shares is not None and n]
+    pairs = sum(n for _, n in known)
+    both = [sum(shares[place] * n for shares, n in known) / pairs for place in (0, 1)] if pairs else []
+    return sides.pop(), f" (met: {show_shares(both)})" if both else ""
+
+
+def count_outcomes(outcomes: Sequence[str], sides: tuple[str, str] = ("", "")) -> str:
+    """Say how many scenarios did what, the worst first; held against another side, that they are not worse than it."""
+    side, shares = sides
+    return f"{_counted(outcomes, {**DOES, **_compared(side)} if side else DOES)}{shares}"
+
+
+def _compared(side: str) -> dict[str, tuple[str, str]]:
+    not_worse, worse = f"not worse than {side}", f"worse than {side}"
+    return {"pass": (f"is {not_worse}", f"are {not_worse}"), "fail": (f"is {worse}", f"are {worse}")}
+
+
+def _counted(outcomes: Sequence[str], does: Mapping[str, tuple[str, str]]) -> str:
     found, size = Counter(outcomes), len(outcomes)
-    listed = [(outcome, found[outcome]) for outcome in DOES if found[outcome]]
+    listed = [(outcome, found[outcome]) for outcome in does if found[outcome]]
     if not listed:
         return "there is no scenario that decides"
     (worst, count), *others = listed
     if not others:
         all_of_them = {1: "the scenario", 2: "both scenarios"}.get(size, f"all {size} scenarios")
-        return f"{all_of_them} {DOES[worst][size > 1]}"
-    said = [f"{count} of {size} scenarios {DOES[worst][count > 1]}"]
-    return ", ".join([*said, *(f"{count} {DOES[outcome][count > 1]}" for outcome, count in others)])
+        return f"{all_of_them} {does[worst][size > 1]}"
+    said = [f"{count} of {size} scenarios {does[worst][count > 1]}"]
+    return ", ".join([*said, *(f"{count} {does[outcome][count > 1]}" for outcome, count in others)])
 
 
 def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:

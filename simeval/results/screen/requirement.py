@@ -46,7 +46,7 @@ def requirement_lines(
 def interval_picture(verdict: ShownVerdict, terminal: Terminal) -> str:
     """Draw where the true value lies, against the bar; empty where that is not known or has no scale."""
     bar, interval = verdict.bar, verdict.confidence_interval
-    if bar is None or interval is None or verdict.outcome == "error":
+    if bar is None or interval is None or verdict.estimate is None or verdict.outcome == "error":
         return ""
     colour = COLOURS[verdict.outcome]
     size = PICTURE if terminal.columns >= SHORT else SMALL
@@ -54,8 +54,7 @@ def interval_picture(verdict: ShownVerdict, terminal: Terminal) -> str:
     cells: list[tuple[str, Style]] = [("·", "dim")] * size
     for place in range(_cell(low, bar, size), _cell(high, bar, size) + 1):
         cells[place] = "━", colour
-    if verdict.estimate is not None:
-        cells[_cell(verdict.estimate, bar, size)] = "●", colour
+    cells[_cell(verdict.estimate, bar, size)] = "●", colour
     cells.insert(_edge(bar, size), ("┃", "bold"))
     drawn = [
         terminal.paint("".join(each for each, _ in same), style) for style, same in groupby(cells, key=itemgetter(1))

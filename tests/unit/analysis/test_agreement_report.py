@@ -43,14 +43,14 @@ class TestOnOneExpectation:
         assert found.rate == corrected_rate(people, PASSES, alpha=0.1)
         assert (found.rate.judge_rate, found.labelled, found.trials) == (0.6, 5, 20)
 
-    def test_with_enough_labels_the_rate_is_corrected_by_the_judge(self) -> None:
+    def test_with_many_labels_the_rate_is_that_of_the_labels_and_exact(self) -> None:
         judge, people = PASSES * 6, [*PEOPLE * 3, *[None] * 60]
 
         found = only_entry(run(requirement("a", judge)), labels(people))
 
-        assert "PPI" in found.rate.method
-        assert not found.exact
-        assert "(prediction-powered (PPI), approximate)" in " ".join(str(found).split())
+        assert found.exact
+        assert found.rate.estimate == sum(PEOPLE) / len(PEOPLE)
+        assert "human labels only (Clopper-Pearson)" in " ".join(str(found).split())
 
     def test_ratings_are_held_against_the_evaluators_cut(self) -> None:
         scores = [9.0, 8.0, 4.0, 6.0]

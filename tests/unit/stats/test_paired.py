@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 from tests.support.golden import cases_of
@@ -236,11 +237,21 @@ def test_no_differences_prove_nothing(differences: list[float]) -> None:
 
 def test_the_score_of_a_published_table() -> None:
     # T. Tango (1998), cross-over study of lens disinfection: 44 pairs, 0 and 1 discordant, margin 0.1: z = 1.709.
-    # Seven times the table has z * sqrt(7) and stands above the limit of the exact test.
-    tested = paired_not_worse(43 * 7, 0, 7, 0, margin=0.1)
+    # Twenty-four times the table has z * sqrt(24) and stands above the limit of the exact test.
+    tested = paired_not_worse(43 * 24, 0, 24, 0, margin=0.1)
 
     assert not tested.exact
-    assert tested.p_value == pytest.approx(ndtr(-1.70856428594 * sqrt(7)), rel=1e-8)
+    assert tested.p_value == pytest.approx(ndtr(-1.70856428594 * sqrt(24)), rel=1e-8)
+
+
+@pytest.mark.parametrize(("n", "margin"), [(301, 0.02), (450, 0.05), (600, 0.05), (600, 0.02), (1_000, 0.05)])
+def test_where_pairs_only_lose_the_margin_is_found_not_worse_with_at_most_alpha(n: int, margin: float) -> None:
+    """All outcomes summed: by Tango's score alone it was 5.93% of 301 pairs with a margin of 2 points."""
+    losses = np.arange(int(n * margin) + 1)
+
+    proven = [paired_not_worse(n - each, 0, each, 0, margin=margin).p_value <= 0.05 for each in losses.tolist()]
+
+    assert binom.pmf(losses, n, margin)[proven].sum() <= 0.05
 
 
 def test_the_interval_of_a_published_table() -> None:
@@ -316,7 +327,7 @@ def test_not_worse_and_worse_are_never_both_proven(counts: Four, margin: float) 
 
 
 def test_exact_and_asymptotic_p_values_meet_where_one_takes_over() -> None:
-    exact, asymptotic = (paired_not_worse(both, 12, 14, 20, margin=0.05) for both in (254, 255))
+    exact, asymptotic = (paired_not_worse(both, 40, 46, 20, margin=0.02) for both in (894, 895))
 
     assert (exact.exact, asymptotic.exact) == (True, False)
     assert exact.p_value == pytest.approx(asymptotic.p_value, abs=0.01)
@@ -343,7 +354,7 @@ def test_exchanging_the_versions_mirrors_the_interval(counts: Four, alpha: float
     assert paired_difference_interval(*exchanged(counts), alpha=alpha) == pytest.approx((-high, -low), abs=1e-12)
 
 
-@given(st.tuples(st.integers(301, 600), COUNTS, COUNTS, COUNTS), LEVELS, MARGINS)
+@given(st.tuples(st.integers(1_001, 1_600), COUNTS, COUNTS, COUNTS), LEVELS, MARGINS)
 def test_the_interval_lies_above_the_margin_exactly_when_the_score_test_proves_it(
     counts: Four, alpha: float, margin: float
 ) -> None:

@@ -42,6 +42,25 @@ def test_a_loss_of_the_margin_is_found_not_worse_with_at_most_alpha(n_max: int, 
     assert found(plan_of(n_max, margin), shares, -margin, worse=False).max() <= ALPHA
 
 
+DESIGNS = [
+    (50, (10, 15, 20, 25, 30, 35, 40, 45, 50), 0.1),  # a grid of the shares alone had a level of .0500711
+    (50, look_times(50), 0.1),
+    (30, look_times(30), 0.05),
+    (17, look_times(17), 0.15),
+    (12, (6, 12), 0.3),
+    (99, look_times(99, least=10), 0.05),
+]
+
+
+@pytest.mark.parametrize(("n_max", "looks", "margin"), DESIGNS)
+def test_the_level_holds_between_the_points_of_the_grid(n_max: int, looks: tuple[int, ...], margin: float) -> None:
+    plan = paired_design(n_max, looks, margin=margin, alpha=ALPHA)
+    shares = np.sin(np.linspace(0, np.pi / 2, 1_000)) ** 2
+
+    assert found(plan, margin + (1 - margin) * shares, -margin, worse=False).max() <= ALPHA
+    assert found(plan, shares, 0.0, worse=True).max() <= ALPHA
+
+
 @pytest.mark.parametrize(("n_max", "margin"), GRID)
 def test_no_loss_is_found_worse_with_at_most_alpha(n_max: int, margin: float) -> None:
     shares = np.sin(np.linspace(0, np.pi / 2, 301)) ** 2

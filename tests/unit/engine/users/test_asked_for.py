@@ -79,7 +79,7 @@ PLAUSIBLE: Mapping[str, tuple[str, str, Sequence[str]]] = {
         ("something is off with my order", "What is it?", "just came in strange", "I will send another one."),
     ),
 }
-REPEATED = PLAUSIBLE["repeats verbatim"][2]
+UNDERSTOOD = ("Where are the leather boots that I ordered last week?", "The boots are on their way.") * 2
 
 
 def kinds(of: ScenarioTest, said: Sequence[str]) -> list[str]:
@@ -96,7 +96,7 @@ def test_users_who_do_what_a_behavioural_scenario_says_are_not_accused(name: str
 @pytest.mark.parametrize(
     ("kind", "when", "said"),
     [
-        ("repeats_itself", "The user wants to know where the boots are.", REPEATED),
+        ("repeats_itself", "The user wants to know where the boots are.", UNDERSTOOD),
         ("empty_message", "The user asks about boots.", ("Which boots?", "Ours.", "...", "Hello?")),
         ("changes_fact", "The user returns order 48213.", ("Return 48213", "Sorry?", "48218", "Thank you.")),
         ("speaks_as_assistant", "The user asks about boots.", ("Boots?", "Yes.", "How can I help you today?", "Hm.")),

@@ -1,0 +1,225 @@
+"""The sentence of the guarantee is made of what was done: an app exactly at the bar, and how often it is passed."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, WritingStyleConfig, scorer
+from simeval.analysis.ended_runs import read_ended
+from simeval.core.conversation import Conversation
+from simeval.results.encoding import encode_suite
+from simeval.results.guarantee import NO_RATE, guaranteed
+from simeval.results.html.sentences import meanings
+from simeval.results.junit import junit_xml
+from simeval.store.opening import open_database
+from simeval.testing import ScriptedModel, user_reply
+
+pytestmark = pytest.mark.anyio
+
+BAR, SCENARIOS, TRIALS = 0.8, 60, 20
+MOST_WRONG = 9  # of 60 that are each wrong with a chance of 5%: more in one of 1,500 such tests
+PROMISED = "an app below a bar passes it with a chance of at most 5%."
+QUESTION = "Where is the parcel with number F1001?"
+
+
+@scorer
+def is_good(conversation: Conversation) -> bool:
+    """Return whether every answer is good."""
+    return all(message.content.startswith("good") for message in conversation.responses)
+
+
+def suite(scenarios: int = SCENARIOS, trials: int = TRIALS, bar: float = BAR) -> list[ScenarioTest]:
+    then = Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=bar), label="good")
+    given, when = "A customer", "asks where the parcel with number F1001 is"
+    return [
+        ScenarioTest(title=f"scenario {n}", given=given, when=when, sample_size=trials, max_turns=2, then=then)
+        for n in range(scenarios)
+    ]
+
+
+def user(request: Any) -> Mapping[str, Any]:
+    """Ask, and then leave."""
+    return user_reply("" if request.history else QUESTION, goes_on=not request.history)
+
+
+def erring_user(request: Any) -> Mapping[str, Any]:
+    """Ask, and after most of the bad answers say nothing: faults that depend on the app."""
+    if not request.history:
+        return user_reply(QUESTION, goes_on=True)
+    is_bad = request.history[-1].content.startswith("bad")
+    errs = is_bad and len(request.history) == 2 and Random(request.seed).random() < 0.9
+    return user_reply("..." if errs else "", goes_on=errs)
+
+
+def at_the_bar(seed: int, *, crashes: bool = False) -> Callable[[str], Awaitable[str]]:
+    """Return an app that is good exactly as often as the bar asks for; else it is bad, or falls over."""
+    draws = Random(seed)
+
+    async def app(message: str) -> str:
+        if message == "...":
+            return "bad"
+        if draws.random() < BAR:
+            return "good: your parcel F1001 comes on Friday"
+        if crashes:
+            raise RuntimeError("the app fell over")
+        return "bad: no parcel F1001"
+
+    return app
+
+
+async def run(app: Any, scenarios: list[ScenarioTest], *, by: Any = user, **options: Any) -> SuiteResult:
+    usual: dict[str, Any] = {
+        "store": None,
+        "rubric_folder": None,
+        "display": "none",
+        "writing_style_config": WritingStyleConfig(enabled=False),
+        "max_user_fault_rate": 1.0,
+        "max_error_rate": 1.0,
+    }
+    engine = Engine("offline/judge", ScriptedModel({"user": by}, name="scripted/user"), **{**usual, **options})
+    return await engine.evaluate(scenarios, app)
+
+
+def wrong(result: SuiteResult) -> tuple[int, int]:
+    """Count the scenarios that were passed, and those of them whose sentence promises 5%."""
+    passed = [each for each in result if each.passed]
+    return len(passed), sum("at most 5%" in guaranteed([each], each.run) for each in passed)
+
+
+async def test_a_run_that_is_as_it_was_planned_promises_its_level_and_keeps_it() -> None:
+    result = await run(at_the_bar(1), suite())
+
+    passed, promised = wrong(result)
+    assert passed == promised <= MOST_WRONG
+
+
+async def test_where_conversations_are_held_again_for_a_fault_that_depends_on_the_app_nothing_is_promised() -> None:
+    result = await run(at_the_bar(2), suite(), by=erring_user, on_user_fault="retry", seed=3)
+
+    passed, promised = wrong(result)
+    assert passed > MOST_WRONG >= promised
+    assert result.guarantee.startswith(NO_RATE)
+    assert "--on-user-fault retry" in result.guarantee
+
+
+async def test_where_no_conversation_was_held_again_the_level_holds_under_retry_too() -> None:
+    result = await run(lambda message: "good: F1001 comes", suite(1), on_user_fault="retry")
+
+    assert result.guarantee == PROMISED
+
+
+async def test_where_faults_of_users_only_count_nothing_is_promised() -> None:
+    def erring(request: Any) -> Mapping[str, Any]:
+        is_first = not request.history
+        errs = not is_first and len(request.history) == 2 and Random(request.seed).random() < 0.3
+        return user_reply(QUESTION if is_first else "..." if errs else "", goes_on=is_first or errs)
+
+    result = await run(lambda message: "good: F1001 comes", suite(1), by=erring, on_user_fault="count", seed=1)
+
+    assert result.passed
+    assert result.guarantee.startswith(NO_RATE)
+    assert "--on-user-fault count" in result.guarantee
+
+
+async def test_where_crashes_are_left_out_nothing_is_promised_of_an_app_that_crashes() -> None:
+    result = await run(at_the_bar(4, crashes=True), suite(), on_app_error="exclude")
+
+    passed, promised = wrong(result)
+    assert passed > MOST_WRONG >= promised
+    assert "left out (--on-app-error exclude)" in result.guarantee
+
+
+async def test_where_trials_are_taken_over_into_a_larger_sample_nothing_is_promised(tmp_path: Path) -> None:
+    store = {"store": tmp_path / "store.db"}
+    app = at_the_bar(5)
+    first = await run(app, suite(20), **store)
+
+    again = await run(app, suite(20, 2 * TRIALS), **store, resume=first.run.run_id, accept_changes=True)
+
+    assert wrong(again)[1] == 0
+    if any(each.passed for each in again):
+        assert again.guarantee.startswith(NO_RATE)
+        assert f"taken over from run {first.run.run_id}" in again.guarantee
+        assert "sample_size was 20 and is 40" in again.guarantee
+    last = await run(app, suite(20, 2 * TRIALS), **store, resume=again.run.run_id)
+    assert last.guarantee == again.guarantee
+
+
+async def test_a_run_after_two_that_did_not_pass_says_what_three_give(tmp_path: Path) -> None:
+    answers = ["bad"]
+
+    def app(message: str) -> str:
+        return answers[0]
+
+    for seed in (1, 2):
+        assert not (await run(app, suite(1), store=tmp_path / "store.db", seed=seed)).passed
+    answers[0] = "good"
+
+    third = await run(app, suite(1), store=tmp_path / "store.db", seed=3)
+    fourth = await run(app, suite(1), store=tmp_path / "store.db", seed=4)
+
+    assert third.guarantee == (
+        "'scenario 0' did not pass in the 2 runs before this one: an unchanged app below a bar passes it in at least "
+        "one of 3 such runs with a chance of at most 14.3%."
+    )
+    assert fourth.guarantee == PROMISED
+
+
+async def test_an_app_at_the_bar_passes_one_of_three_runs_as_often_as_is_said(tmp_path: Path) -> None:
+    app, passed = at_the_bar(7), set[str]()
+    for seed in (1, 2, 3):
+        result = await run(app, suite(), store=tmp_path / "store.db", seed=seed)
+        for each in result:
+            said = guaranteed([each], each.run)
+            is_first = each.title not in passed and seed == 1
+            assert not each.passed or ("at most 5%" in said) == (is_first or each.title in passed)
+        passed |= {each.title for each in result if each.passed}
+
+    assert len(passed) <= 17  # of 60 with a chance of 14.3% each: more in one of 1,000 such tests
+
+
+async def test_a_scenario_that_asks_for_something_else_now_begins_anew(tmp_path: Path) -> None:
+    await run(lambda message: "bad", suite(1), store=tmp_path / "store.db")
+
+    lower = await run(lambda message: "good", suite(1, bar=0.7), store=tmp_path / "store.db")
+
+    assert lower.guarantee == PROMISED
+
+
+async def test_trials_that_are_held_again_because_the_app_failed_promise_nothing(tmp_path: Path) -> None:
+    crashes = [True]
+
+    def app(message: str) -> str:
+        if crashes and crashes.pop():
+            raise RuntimeError("the app fell over")
+        return "good"
+
+    options: dict[str, Any] = {"store": tmp_path / "store.db", "on_app_error": "stop", "concurrency": 1}
+    with pytest.raises(Exception, match="the run stopped"):
+        await run(app, suite(1, 60), **options)
+    result = await run(app, suite(1, 60), **options, resume="last")
+
+    assert result.passed
+    assert result.guarantee.startswith(NO_RATE)
+    assert "held again (--on-app-error stop)" in result.guarantee
+
+
+async def test_one_text_is_in_every_report_and_in_the_store(tmp_path: Path) -> None:
+    result = await run(at_the_bar(2), suite(20), by=erring_user, on_user_fault="retry", seed=3, store=tmp_path / "s.db")
+    said = result.guarantee
+    database = open_database(str(tmp_path / "s.db"), must_exist=True)
+    stored = read_ended(database, result.run.run_id).result
+    database.close()
+
+    assert said.startswith(NO_RATE)
+    assert stored.guarantee == said
+    assert encode_suite(result.results, result.run, version="1")["guarantee"] == said
+    assert said in " ".join(str(result).split())
+    assert said in " ".join(result.to_markdown().replace("\\", "").split())
+    assert f'name="guarantee" value="{said}"' in junit_xml(result.results, result.run)
+    document = encode_suite(result.results, result.run, version="1")
+    verdicts = [verdict for each in document["scenarios"] for verdict in each["expectations"][0]["verdicts"]]
+    assert not any("at most 5%" in line for line in meanings(verdicts, said))
