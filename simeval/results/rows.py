@@ -190,7 +190,8 @@ def row_of(
     """
     conversation, columns = held.conversation, held.columns
     said = conversation.responses
-    returned = said[-1].metadata.get(RETURNED) if said else None
+    last = conversation.last_exchange
+    returned = None if last is None else conversation.messages[last.place].metadata.get(RETURNED)
     inputs = columns.get("inputs") or {"input": columns.get("input", conversation.input)}
     seconds = sum(message.seconds for message in said)
     scores: dict[str, RowScore] = {}

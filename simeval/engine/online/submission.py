@@ -11,6 +11,7 @@ from simeval.core.serialization import plain
 from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import turns_of
 from simeval.errors import DefinitionError
+from simeval.scorers.responses import conversation_columns
 
 Columns = Mapping[str, Any]
 
@@ -30,8 +31,7 @@ class Submission:
         if self._columns is None:
             conversation = conversation_of(self.said, self.given)
             self._columns = {
-                "input": conversation.input,
-                "output": conversation.output,
+                **conversation_columns(conversation),
                 **self.given,
                 "conversation": conversation,
                 "seed": seeds.derive(self.seed, "online", self.number),

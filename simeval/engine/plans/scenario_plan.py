@@ -323,8 +323,11 @@ def make_measure(
     level: float,
     requirements: int,
     columns: Collection[str] = COLUMNS,
+    has_app: bool = True,
 ) -> Measure:
     """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
+    for evaluator in expectation.evaluators if has_app else ():
+        require_in_time(expectation, evaluator, settings.app_timeout_seconds)
     if expectation.judged is not None:
         scorer = judge_scorer(expectation)
     else:
