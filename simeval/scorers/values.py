@@ -13,7 +13,7 @@ def text_of(value: object) -> str:
     """Return a value as text: a text as it is, nothing (None) as no text, any other value as JSON with sorted keys."""
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(plain(value), ensure_ascii=False, sort_keys=True)
+    return "" if value is None else json.dumps(plain(value, finite=False), ensure_ascii=False, sort_keys=True)
 
 
 def normalised(value: object, *, ignore_case: bool = False, ignore_space: bool = False) -> str:
@@ -29,13 +29,15 @@ def normalised(value: object, *, ignore_case: bool = False, ignore_space: bool =
 
 def canonical(value: object) -> str:
     """Return the text that equal JSON values share: 1 and 1.0 are equal, True and 1 are not, an object has no order."""
-    unified = nested(plain(value), lambda leaf: int(leaf) if isinstance(leaf, float) and leaf.is_integer() else leaf)
+    unified = nested(
+        plain(value, finite=False), lambda leaf: int(leaf) if isinstance(leaf, float) and leaf.is_integer() else leaf
+    )
     return json.dumps(unified, sort_keys=True)
 
 
 def same(found: object, wanted: object) -> bool:
-    """Return whether two JSON values are equal."""
-    first, second = plain(found), plain(wanted)
+    """Return whether two JSON values are equal; NaN, which JSON does not have, is equal to nothing."""
+    first, second = plain(found, finite=False), plain(wanted, finite=False)
     return first == second and canonical(first) == canonical(second)  # Python finds True and 1 equal
 
 

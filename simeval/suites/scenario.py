@@ -104,7 +104,9 @@ class Expectation:
                 do=do,
             )
         directed_ones = [directed(self, each) for each in self.evaluators]
-        object.__setattr__(self, "evaluator", directed_ones if isinstance(self.evaluator, Sequence) else directed_ones[0])
+        object.__setattr__(
+            self, "evaluator", directed_ones if isinstance(self.evaluator, Sequence) else directed_ones[0]
+        )
         for evaluator in self.evaluators:
             require_fit(self, evaluator)
 

@@ -24,6 +24,7 @@ from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import reason_at, select, whole
+from simeval.suites.fitting import require_in_time
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 from simeval.suites.selection import PROPOSED
 
