@@ -1,8 +1,10 @@
 """What scorers have in common: values as texts, as JSON, when two are the same, and how good a ranking is."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any, TypeGuard
 
 from simeval.core.serialization import nested, plain
@@ -25,6 +27,60 @@ def normalised(value: object, *, ignore_case: bool = False, ignore_space: bool =
     text = text_of(value)
     text = unicodedata.normalize("NFC", text.casefold() if ignore_case else text)
     return " ".join(text.split()) if ignore_space else text
+
+
+def folded(text: str) -> str:
+    """Return a text as phrases are looked for in it: letters of one width, plain quotes, dashes, spaces and digits."""
+    if text.isascii():
+        return text
+    plain_text = unicodedata.normalize("NFKC", text).translate(_TYPED)
+    return "".join(str(unicodedata.decimal(each, each)) for each in plain_text)
+
+
+def stands_in(phrase: str, text: str) -> bool:
+    """Return whether a phrase is found in a text, both folded; its numbers are whole ones, and equal by value.
+
+    1286 is found in "$1,286.00", "1.286 EUR" and "1 286", and 4 is not found in 1234. A number that begins with 0, such
+    as 0012, is a code, and found as it is written.
+    """
+    if not _DIGIT.search(phrase):
+        return phrase in text
+    return any(wanted in found for wanted in by_value(phrase) for found in by_value(text))
+
+
+@lru_cache(maxsize=500)
+def by_value(text: str) -> frozenset[str]:
+    """Return the readings of a text with its numbers in one form, each between marks; a comma may group or divide."""
+    joined = {text, _SPACED.sub(lambda found: found[0].replace(" ", ""), text)}
+    return frozenset(_NUMBER.sub(partial(_one_form, ways=ways), each) for each in joined for ways in _WAYS)
+
+
+def _one_form(found: re.Match[str], ways: Sequence[re.Pattern[str]]) -> str:
+    """Return a number in the one form, as the first way reads that can; of a list, a date or an address each part."""
+    number = next((read for way in ways if (read := way.fullmatch(found[0]))), None)
+    if number is None:
+        return re.sub(r"\d+", rf"{_MARK}\g<0>{_MARK}", found[0])
+    whole, decimals = re.sub(r"\D", "", number[1]), (number[2] or "").rstrip("0")
+    return f"{_MARK}{whole}{'.' if decimals else ''}{decimals}{_MARK}"
+
+
+_POINT = re.compile(r"(\d{1,3}(?:[,']\d{3})+|\d+)(?:\.(\d+))?")  # 1,286.00
+_COMMA = re.compile(r"(\d{1,3}(?:[.']\d{3})+|\d+)(?:,(\d+))?")  # 1.286,00
+_WAYS = ((_POINT, _COMMA), (_COMMA, _POINT))
+_MARK = "\0"
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+(?:[.,']\d+)*")
+_SPACED = re.compile(r"(?<![\d.,'])\d{1,3}(?: \d{3})+(?![\d])")
+_TYPED = str.maketrans(
+    {
+        **dict.fromkeys("’‘‛ʼ′`´", "'"),
+        **dict.fromkeys("“”„‟«»″", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹣", "-"),
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
+        "٫": ".",
+        "٬": ",",
+    }
+)
 
 
 def canonical(value: object) -> str:

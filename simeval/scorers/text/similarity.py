@@ -19,7 +19,8 @@ from simeval.core.validation import require, require_whole
 from simeval.errors import DefinitionError
 from simeval.scorers.base import COLUMNS, ColumnScorer
 from simeval.scorers.text.edit_distance import common_length, edit_distance
-from simeval.scorers.values import given, normalised, same, text_of
+from simeval.scorers.text.phrases import stands_alone
+from simeval.scorers.values import folded, given, normalised, same, stands_in, text_of
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -59,12 +60,15 @@ class ExactMatch(TextScorer):
 class Contains(TextScorer):
     """Whether given `texts` stand in the output, all of them or `at_least` so many; without texts, the reference.
 
-    They are what is wanted, or with `direction="lower"` what is not. Raises DefinitionError for texts that cannot be
-    looked for.
+    They are what is wanted, or with `direction="lower"` what is not. Quotes, dashes, spaces and digits are the same in
+    whatever sign they are written. A number is found by its value, and as a whole: 1286 in "$1,286.00", but 4 not in
+    1234. A word is also found inside another ("refund" in "refunded"), and with `whole_words` only by itself. Raises
+    DefinitionError for texts that cannot be looked for.
     """
 
     texts: Sequence[str] | None = None
     at_least: int | None = None
+    whole_words: bool = False
 
     direction = "higher"
     bounds = UNIT
@@ -111,11 +115,15 @@ class Contains(TextScorer):
         if not wanted:
             do = "give a text that an output may lack"
             raise DefinitionError(f"scorer {self.name}", found="an empty reference", do=do)
-        return wanted in self.plain(output)
+        return self._stands(wanted, folded(self.plain(output)))
+
+    def _stands(self, phrase: str, text: str) -> bool:
+        """Return whether a phrase is found in a text that is folded."""
+        return (stands_alone if self.whole_words else stands_in)(folded(phrase), text)
 
     def _has_texts(self, output: Any) -> Score:
-        texts, found = self.texts or (), self.plain(output)
-        missing = [text for text in texts if self.plain(text) not in found]
+        texts, found = self.texts or (), folded(self.plain(output))
+        missing = [text for text in texts if not self._stands(self.plain(text), found)]
         wanted = len(texts) if self.at_least is None else self.at_least
         has = len(texts) - len(missing) >= wanted
         said = "" if has else f"the output lacks {', '.join(map(repr, missing))}"
