@@ -104,7 +104,9 @@ class ProportionEvaluator(ShareEvaluator):
         return inside != (self.min_proportion is None)
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> Cut | None:
+        if self.is_newer("meets", "cut"):
+            return None
         if self.min_proportion is None:
             return ("<" if self.counts_high else ">"), self.threshold
         return (">=" if self.counts_high else "<="), self.threshold
@@ -134,6 +136,8 @@ class ProportionEvaluator(ShareEvaluator):
         return Bar(value=value, is_lower_bound=is_lower_bound, low=0.0, high=1.0)
 
     def named(self, label: str, scores: Iterable[float]) -> str:
+        if self.is_newer("meets", "cut"):
+            return super().named(label, scores)
         is_yes_or_no = self.counts_high and self.threshold == 1 and all(score in (0, 1) for score in scores)
         return label if is_yes_or_no else f"{label} ({self._counted})"
 

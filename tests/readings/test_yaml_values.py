@@ -76,7 +76,8 @@ def test_a_check_of_a_script_and_a_state_are_read_so_too(tmp_path: Path) -> None
 def test_a_word_that_is_no_value_to_compare_is_read_as_before(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     path.write_text(
-        "scenarios:\n- title: R\n  given: A.\n  when: B.\n  then:\n    expected_behavior: It says hi.\n    controls: no\n"
+        "scenarios:\n- title: R\n  given: A.\n  when: B.\n  then:\n    expected_behavior: It says hi.\n"
+        "    controls: no\n"
         "    evaluator: {type: success_rate, min_proportion: 0.9}\n",
         encoding="utf-8",
     )

@@ -57,7 +57,7 @@ class Language(ColumnScorer):
     def score(self, output: object, input: object = "") -> dict[str, Any]:
         """Return {"matches": bool, "language", "probability", "expected"}.
 
-        Raises ValueError where the output, or the input it is compared with, is too short to tell, or may be in several.
+        Raises ValueError where the output, or the input it is compared with, is too short or its language not certain.
         """
         language, probability = self._of(text_of(output), "output")
         expected = self.expected or self._of(text_of(input), "input")[0]
