@@ -134,7 +134,7 @@ MADE: Mapping[str, Mapping[str, Any]] = {
 
 def readers() -> list[str]:
     """Return the names of all scorers that take one of the columns."""
-    kinds = {name: SCORERS.find(name) for name in SCORERS.names}
+    kinds: dict[str, Any] = {name: SCORERS.find(name) for name in SCORERS.names}
     return [name for name, kind in kinds.items() if kind and set(READ) & set(inspect.signature(kind.score).parameters)]
 
 
@@ -143,7 +143,9 @@ def made(name: str) -> Scorer:
     kind: Any = SCORERS.find(name)
     wants = [each for each in ("reference",) if each in inspect.signature(kind.score).parameters and name != "contains"]
     model = {"model": "offline/judge"} if issubclass(kind, ModelScorer) else {}
-    return kind(**{"name": name, "column_map": dict.fromkeys(wants, "first_input"), **model, **MADE.get(name, {})})
+    options = {"name": name, "column_map": dict.fromkeys(wants, "first_input"), **model, **MADE.get(name, {})}
+    found: Scorer = kind(**options)
+    return found
 
 
 def by_scorer(rows: Rows, names: list[str]) -> dict[str, dict[str, Any]]:
@@ -238,7 +240,8 @@ READ_RIGHTLY = {
 
 def is_same(told: Mapping[str, Any], again: Mapping[str, Any], first: str | None) -> bool:
     """Return whether a run's numbers are those of another road; a run names the one it concludes on by no path."""
-    return told == again or {first: told[""], **{path: each for path, each in told.items() if path}} == again
+    concluded = {first or "": told[""]}
+    return told == again or {**concluded, **{path: each for path, each in told.items() if path}} == again
 
 
 def failed(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
