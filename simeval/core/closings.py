@@ -14,6 +14,7 @@ from simeval.core.wording import asks, promises, words
 
 LONGEST = 300  # characters of a closing
 
+_FIRST = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CLAUSE = re.compile(r"[^.,!;:…\n()。．，！、；：；؛،।~–—]+")
 _ARABIC_MARKS = re.compile("[\u064b-\u0652\u0640]")
 _ASKED = ("?", "？", "؟", "¿", "\u037e")
@@ -194,7 +195,9 @@ def takes_leave(text: str, *, after: str = "") -> bool:
     Where the message that it comes `after` asks or promises something, thanks alone are an answer, or wait for one;
     a goodbye is still one. "Yes, thanks" is an answer unless what was asked is whether that is all.
     """
-    if len(text) > LONGEST or any(mark in text for mark in _ASKED):
+    first = _FIRST.match(text)
+    is_other = first is not None and first[0].isascii() and first[0].replace("’", "'").lower() not in _BY_FIRST
+    if is_other or len(text) > LONGEST or any(mark in text for mark in _ASKED):
         return False
     read = unicodedata.normalize("NFKC", _ARABIC_MARKS.sub("", text)).replace("’", "'").replace("İ", "I").lower()
     kinds: set[str] = set()
@@ -217,7 +220,7 @@ def _kinds_in(clause: Sequence[str]) -> set[str] | None:
     place = 0
     while place < len(clause):
         known = _BY_FIRST.get(clause[place], ())
-        matching = (each for each in known if tuple(clause[place : place + len(each[0])]) == each[0])
+        matching = (each for each in known if clause[place : place + len(each[0])] == each[0])
         phrase, kind = next(matching, ((), ""))
         if not phrase:
             return None

@@ -45,6 +45,9 @@ def stands_in(phrase: str, text: str) -> bool:
     """
     if not _DIGIT.search(phrase):
         return phrase in text
+    digits, plain_numbers = text.translate(_UNGROUPED), filter(str.isdigit, _NUMBER.findall(phrase))
+    if not all(map(digits.__contains__, plain_numbers)) or not all(part in text for part in _NUMBER.split(phrase)):
+        return False  # as most are, told in a tenth of the time
     return any(wanted in found for wanted in by_value(phrase) for found in by_value(text))
 
 
@@ -52,7 +55,8 @@ def stands_in(phrase: str, text: str) -> bool:
 def by_value(text: str) -> frozenset[str]:
     """Return the readings of a text with its numbers in one form, each between marks; a comma may group or divide."""
     joined = {text, _SPACED.sub(lambda found: found[0].replace(" ", ""), text)}
-    return frozenset(_NUMBER.sub(partial(_one_form, ways=ways), each) for each in joined for ways in _WAYS)
+    known = _WAYS if _EITHER.search(text) else _WAYS[:1]
+    return frozenset(_NUMBER.sub(partial(_one_form, ways=ways), each) for each in joined for ways in known)
 
 
 def _one_form(found: re.Match[str], ways: Sequence[re.Pattern[str]]) -> str:
@@ -66,6 +70,8 @@ def _one_form(found: re.Match[str], ways: Sequence[re.Pattern[str]]) -> str:
 
 _POINT = re.compile(r"(\d{1,3}(?:[,']\d{3})+|\d+)(?:\.(\d+))?")  # 1,286.00
 _COMMA = re.compile(r"(\d{1,3}(?:[.']\d{3})+|\d+)(?:,(\d+))?")  # 1.286,00
+_EITHER = re.compile(r"\d[.,']\d{3}(?!\d)")
+_UNGROUPED = dict.fromkeys(map(ord, ".,' "))
 _WAYS = ((_POINT, _COMMA), (_COMMA, _POINT))
 _MARK = "\0"
 _DIGIT = re.compile(r"\d")
