@@ -126,47 +126,18 @@ class Conversation:
     @property
     def output(self) -> str:
         """The app's last answer, one to a mere goodbye left out; empty where it said nothing."""
-        found = self.last_exchange
+        found = last_exchange(self)
         return "" if found is None else self.messages[found.place].content
 
     @property
     def input(self) -> str:
         """The user's message that `output` answers; where the app said nothing, the user's last one."""
-        return (self.last_exchange or self.exchange_at(len(self.messages))).asked
+        return (last_exchange(self) or exchange_at(self, len(self.messages))).asked
 
     @property
     def first_input(self) -> str:
         """The first thing the user said; empty where nothing was said."""
         return next((message.content for message in self.messages if message.role == "user"), "")
-
-    @property
-    def last_exchange(self) -> Exchange | None:
-        """The app's last answer to more than a goodbye, else its last one; None where it said nothing."""
-        last = None
-        for place in reversed(range(len(self.messages))):
-            if self.messages[place].is_response:
-                found = self.exchange_at(place)
-                if found.asked and not found.is_closing:
-                    return found
-                last = last or found
-        return last
-
-    def exchange_at(self, place: int) -> Exchange:
-        """Return the answer at a place with the message before it; of several in a row the last that is no goodbye."""
-        from simeval.core.closings import takes_leave
-
-        said: list[str] = []
-        heard = ""
-        for message in reversed(self.messages[:place]):
-            if message.role == "user":
-                said.append(message.content)
-            elif said:
-                heard = message.content
-                break
-        asked = next((text for text in said if not takes_leave(text, after=heard)), None)
-        if asked is None:
-            return Exchange(place, said[0] if said else "", is_closing=bool(said))
-        return Exchange(place, asked)
 
     @property
     def user_faults(self) -> tuple[str, ...]:
@@ -195,6 +166,36 @@ class Conversation:
     def as_chat(self) -> list[ChatMessage]:
         """Return the transcript as chat messages."""
         return [{"role": message.role, "content": message.content} for message in self.messages]
+
+
+def last_exchange(conversation: Conversation) -> Exchange | None:
+    """Return the app's last answer to more than a goodbye, else its last one; None where it said nothing."""
+    last = None
+    for place in reversed(range(len(conversation.messages))):
+        if conversation.messages[place].is_response:
+            found = exchange_at(conversation, place)
+            if found.asked and not found.is_closing:
+                return found
+            last = last or found
+    return last
+
+
+def exchange_at(conversation: Conversation, place: int) -> Exchange:
+    """Return the answer at a place with the message before it; of several in a row the last that is no goodbye."""
+    from simeval.core.closings import takes_leave
+
+    said: list[str] = []
+    heard = ""
+    for message in reversed(conversation.messages[:place]):
+        if message.role == "user":
+            said.append(message.content)
+        elif said:
+            heard = message.content
+            break
+    asked = next((text for text in said if not takes_leave(text, after=heard)), None)
+    if asked is None:
+        return Exchange(place, said[0] if said else "", is_closing=bool(said))
+    return Exchange(place, asked)
 
 
 @dataclass(frozen=True, slots=True)

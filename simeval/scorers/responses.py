@@ -4,7 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from simeval.core.conversation import CONTEXT, RECORDED_ANSWER, Conversation, Exchange, Message
+from simeval.core.conversation import (
+    CONTEXT,
+    RECORDED_ANSWER,
+    Conversation,
+    Exchange,
+    Message,
+    exchange_at,
+    last_exchange,
+)
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
 REPLAYED = ("reference", "reference_tool_calls")  # columns of an answer that was given before, where it is replayed
@@ -14,7 +22,7 @@ _LEAVES = ("content", "seconds")  # of these, which nothing is below
 
 def conversation_columns(conversation: Conversation) -> dict[str, Any]:
     """Return the columns of a conversation: those of an answer only where there is one, `context` where it has one."""
-    return _columns(conversation, conversation.last_exchange)
+    return _columns(conversation, last_exchange(conversation))
 
 
 def turns_of(conversation: Conversation, *, closings: bool = False) -> Iterator[dict[str, Any]]:
@@ -23,7 +31,7 @@ def turns_of(conversation: Conversation, *, closings: bool = False) -> Iterator[
     Without `closings` the answer to a mere goodbye is left out, unless there is no other.
     """
     places = [place for place, message in enumerate(conversation.messages) if message.is_response]
-    found = [conversation.exchange_at(place) for place in places]
+    found = [exchange_at(conversation, place) for place in places]
     asked = [each for each in found if not each.is_closing]
     for each in asked if any(each.asked for each in asked) and not closings else found:
         yield _columns(replace(conversation, messages=conversation.messages[: each.place + 1]), each)

@@ -9,7 +9,16 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
-from simeval.core.conversation import GIVEN, RECORDED_ANSWER, Beginning, Conversation, Ending, Message, Speaker
+from simeval.core.conversation import (
+    GIVEN,
+    RECORDED_ANSWER,
+    Beginning,
+    Conversation,
+    Ending,
+    Message,
+    Speaker,
+    last_exchange,
+)
 from simeval.core.counted import counted_of
 from simeval.core.media import PARTS, has_parts
 from simeval.core.redaction import cleaned
@@ -110,7 +119,7 @@ class Examples:
         columns.setdefault("inputs", {name: _own(value, self.clean) for name, value in example.inputs.items()})
         columns.setdefault("reference_outputs", {n: _own(value, self.clean) for n, value in example.outputs.items()})
         columns.setdefault("input", held.conversation.input or self.clean(example.text))
-        last = held.conversation.last_exchange
+        last = last_exchange(held.conversation)
         answer = None if last is None else held.conversation.messages[last.place]
         said = answer.content if answer else ""
         if answer and RETURNED in answer.metadata:
