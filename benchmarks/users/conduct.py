@@ -19,8 +19,8 @@ import anyio
 from benchmarks.users.transcripts import HUMAN, Recorded, load
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult
 from simeval.core.conversation import Conversation
+from simeval.core.wording import words
 from simeval.engine.users.faults import find_faults
-from simeval.engine.users.wording import words
 
 SEED = 7
 SHORT = 3  # words of a message, at most

@@ -23,6 +23,7 @@ from simeval.cli.output import (
 from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.counted import counted_of
+from simeval.core.direction import Direction
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
@@ -249,16 +250,16 @@ def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
     ]
 
 
-def _share(bar: float) -> Evaluator:
-    return ProportionEvaluator(threshold=1, min_proportion=bar)
+def _share(bar: float, direction: Direction | None) -> Evaluator:  # noqa: ARG001
+    return ProportionEvaluator(min_proportion=bar)
 
 
-def _median(bar: float) -> Evaluator:
-    return QuantileEvaluator(at_least=bar)
+def _median(bar: float, direction: Direction | None) -> Evaluator:
+    return QuantileEvaluator(at_most=bar) if direction == "lower" else QuantileEvaluator(at_least=bar)
 
 
 def _expectation(
-    text: str, scorers: Sequence[Scorer], evaluator: Callable[[float], Evaluator], flag: str
+    text: str, scorers: Sequence[Scorer], evaluator: Callable[[float, Direction | None], Evaluator], flag: str
 ) -> Expectation:
     """Read METRIC=BAR, where METRIC is a scorer's name, or that and the path of one of its numbers."""
     found = re.fullmatch(r"([^=]+)=(-?\d+(?:\.\d+)?)", text.strip())
@@ -270,11 +271,11 @@ def _expectation(
         names = ", ".join(each.name for each in scorers)
         raise DefinitionError(flag, found=f"found {metric!r}", do=f"begin with a scorer's name: {names}")
     scorer = max(named, key=lambda each: len(each.name))
+    path = metric[len(scorer.name) + 1 :] or None
     try:
-        required = evaluator(bar)
+        required = evaluator(bar, scorer.direction_of(path or scorer.default_score or ""))
     except DefinitionError as error:
         raise DefinitionError(flag, found=error.found, do=error.do) from error
-    path = metric[len(scorer.name) + 1 :] or None
     bounds = None if path else scorer.bounds_of("")  # those of a whole scorer may be of its other numbers
     if isinstance(required, ProportionEvaluator) and bounds is not None and bounds[1] > 1:
         do = "use --median METRIC=VALUE, or a threshold in a file with --then"

@@ -95,6 +95,18 @@ class Message:
         return self.role == "assistant" and GIVEN not in self.metadata
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One of the app's answers, by its place in the conversation, and the message that it answers; "" to none.
+
+    In one that `is_closing` the user only thanks and takes leave: nothing is asked that an answer could be right about.
+    """
+
+    place: int
+    asked: str
+    is_closing: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """The transcript of one trial, with the writing style of its user and why it ended."""
@@ -113,11 +125,17 @@ class Conversation:
 
     @property
     def output(self) -> str:
-        """The last thing the app said; empty where it said nothing."""
-        return next((each.content for each in reversed(self.messages) if each.is_response), "")
+        """The app's last answer, one to a mere goodbye left out; empty where it said nothing."""
+        found = last_exchange(self)
+        return "" if found is None else self.messages[found.place].content
 
     @property
     def input(self) -> str:
+        """The user's message that `output` answers; where the app said nothing, the user's last one."""
+        return (last_exchange(self) or exchange_at(self, len(self.messages))).asked
+
+    @property
+    def first_input(self) -> str:
         """The first thing the user said; empty where nothing was said."""
         return next((message.content for message in self.messages if message.role == "user"), "")
 
@@ -148,6 +166,36 @@ class Conversation:
     def as_chat(self) -> list[ChatMessage]:
         """Return the transcript as chat messages."""
         return [{"role": message.role, "content": message.content} for message in self.messages]
+
+
+def last_exchange(conversation: Conversation) -> Exchange | None:
+    """Return the app's last answer to more than a goodbye, else its last one; None where it said nothing."""
+    last = None
+    for place in reversed(range(len(conversation.messages))):
+        if conversation.messages[place].is_response:
+            found = exchange_at(conversation, place)
+            if found.asked and not found.is_closing:
+                return found
+            last = last or found
+    return last
+
+
+def exchange_at(conversation: Conversation, place: int) -> Exchange:
+    """Return the answer at a place with the message before it; of several in a row the last that is no goodbye."""
+    from simeval.core.closings import takes_leave
+
+    said: list[str] = []
+    heard = ""
+    for message in reversed(conversation.messages[:place]):
+        if message.role == "user":
+            said.append(message.content)
+        elif said:
+            heard = message.content
+            break
+    asked = next((text for text in said if not takes_leave(text, after=heard)), None)
+    if asked is None:
+        return Exchange(place, said[0] if said else "", is_closing=bool(said))
+    return Exchange(place, asked)
 
 
 @dataclass(frozen=True, slots=True)

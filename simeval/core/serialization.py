@@ -48,24 +48,27 @@ def nested(
     return walk(value, levels)
 
 
-def plain(value: object) -> Any:
+def plain(value: object, *, finite: bool = True) -> Any:
     """Return a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
 
-    A float that is no number is null.
+    A float that is no number is null; without `finite` it stays as it is.
     """
-    return nested(value, _plain)
+    return nested(value, _finite if finite else _plain)
+
+
+def _finite(value: object) -> Any:
+    found = _plain(value)
+    return None if isinstance(found, float) and not isfinite(found) else found
 
 
 def _plain(value: object) -> Any:
     match value:
-        case str() | int() | None:
+        case str() | int() | float() | None:
             return value
-        case float():
-            return value if isfinite(value) else None
         case SupportsFloat() if not isinstance(value, type) and not hasattr(value, "shape"):
             return _number(value)  # a Decimal, a Fraction
         case _ if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
-            return plain(item())  # a number of numpy's
+            return _plain(item())  # a number of numpy's
         case _:
             return str(value)
 
@@ -122,14 +125,13 @@ def survives_json(value: object) -> bool:
     return value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value))
 
 
-def _number(value: SupportsFloat) -> float | str | None:
+def _number(value: SupportsFloat) -> float | str:
     try:
-        found = float(value)
+        return float(value)
     except (ValueError, OverflowError):  # a signalling NaN, a fraction of more than 308 digits
-        return None
+        return nan
     except TypeError:  # it is a number only in name
         return str(value)
-    return found if isfinite(found) else None
 
 
 def encode_message(message: Message) -> Json:

@@ -45,6 +45,8 @@ _SLIPS = (
 _FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one line
 _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
+COMPARED = ("where", "state", "facts", "reference", "expected", "metadata")  # fields whose values may be of any type
+_AS_READ = re.compile(r"-?(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?|-?\.(inf|nan)", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
 _TAGS = "tag:yaml.org,2002:"
 _LISTED = f"{ONE_OF} those listed above"
@@ -104,7 +106,7 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        return _read(text, renamed)
+        node, data = _read(text, renamed)
     except OSError as error:
         raise SuiteFileError(
             str(path), line=1, field="", found=f"it cannot be read ({error.strerror})", do="name another file"
@@ -118,6 +120,42 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
         if slip := _slip(error, text.splitlines()):
             line, found, do = slip
         raise SuiteFileError(str(path), line=line + 1, field="", found=f"this is not YAML ({found})", do=do) from error
+    if misread := [*_misread(path, node)]:
+        raise all_of(misread)
+    return node, data
+
+
+def _misread(
+    path: Path, node: yaml.Node | None, place: tuple[int | str, ...] = (), *, compared: bool = False
+) -> Iterator[SuiteFileError]:
+    """Yield the values, among those that are compared with what an app gives, that YAML reads as others."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            name = str(key.value)
+            yield from _misread(path, value, (*place, name), compared=compared or name in COMPARED)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            yield from _misread(path, value, (*place, number), compared=compared)
+    elif isinstance(node, yaml.ScalarNode) and compared and node.style is None and _is_misread(node):
+        meant = yaml.safe_load(node.value)
+        shown = str(meant).lower() if isinstance(meant, bool) else str(meant)
+        yield SuiteFileError(
+            str(path),
+            line=node.start_mark.line + 1,
+            field=".".join(map(str, place)),
+            found=f"YAML reads {node.value} as {shown}",
+            do=f'put it in quotes, "{node.value}", or write {shown}',
+        )
+
+
+def _is_misread(node: yaml.ScalarNode) -> bool:
+    """Return whether what is written without quotes becomes another number, true, false or a time."""
+    kind = node.tag.removeprefix(_TAGS)
+    if kind == "bool":
+        return node.value.lower() not in ("true", "false")
+    if kind == "timestamp":
+        return ":" in node.value  # a day alone is written as it is read
+    return kind in ("int", "float") and not _AS_READ.fullmatch(node.value)
 
 
 def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeGuard, get_args
 
 from simeval.core.conversation import Conversation
 from simeval.core.media import PARTS, has_parts, part_name
-from simeval.core.serialization import decode_conversation, encode_conversation, plain
+from simeval.core.serialization import decode_conversation, encode_conversation, not_json, plain
 from simeval.core.validation import require_whole
 from simeval.errors import DefinitionError
 
@@ -309,6 +309,26 @@ def text_of(message: Mapping[str, Any]) -> str:
     parts = [part for part in parts if not (isinstance(part, Mapping) and part.get("type") in _THOUGHT)]
     texts = [(part.get("text", part_name(part)) if isinstance(part, Mapping) else part) for part in parts]
     return "\n".join(str(text) for text in texts if text is not None)
+
+
+def as_answer(value: object) -> tuple[str, dict[str, Any]]:
+    """Return the JSON of an answer that is no text, and the metadata that keep its value.
+
+    One with NaN or Infinity in it, which are no JSON, is kept as its text alone: in a store they would be null.
+    """
+    found = plain(value, finite=False)
+    try:
+        return json.dumps(found, ensure_ascii=False, allow_nan=False), {RETURNED: found}
+    except ValueError:
+        return json.dumps(found, ensure_ascii=False), {}
+
+
+def written(answer: object) -> object:
+    """Return an answer as it is; an object or a list with NaN or Infinity in it as its text."""
+    if not isinstance(answer, (dict, list)) or not_json(answer):
+        return answer
+    text, metadata = as_answer(answer)
+    return answer if metadata else text
 
 
 def _answered(conversation: Conversation) -> str | list[dict[str, str]]:

@@ -3,7 +3,6 @@
 A dataset is curated: a row that does not fit is an error here, which names its place and the field.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
@@ -18,7 +17,7 @@ from uuid import UUID
 from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
 from simeval.core.validation import closest, require
-from simeval.datasets.dataset import REFERENCE, RETURNED, Example, Kind, decode_example, is_chat, text_of
+from simeval.datasets.dataset import REFERENCE, Example, Kind, as_answer, decode_example, is_chat, text_of, written
 from simeval.datasets.importers.columns import TurnColumns, is_reference, references_in
 from simeval.datasets.importers.messages import ROLES
 from simeval.errors import DefinitionError
@@ -86,7 +85,8 @@ def example_of(row: object, fields: Fields, where: str) -> Example:
     strange = [name for name in row if not isinstance(name, str)]
     if strange:
         raise DefinitionError(where, found=f"a column is named {strange[0]!r}", do="name columns by texts")
-    found = {name: json_value(value, f"{where}, field {name}") for name, value in row.items()}
+    told = {**row, fields.recorded: written(row[fields.recorded])} if fields.recorded in row else row
+    found = {name: json_value(value, f"{where}, field {name}") for name, value in told.items()}
     if _is_nested(found) and (not fields.are_flat or _has_inside(found, fields)):
         return _recorded_inside(_chosen_inputs(_nested(found, where), fields), fields, where)
     if not fields.are_flat and isinstance(found.get("messages"), list):
@@ -328,7 +328,7 @@ def _with_answer(example: Example, answer: object, where: str) -> Example:
     elif is_chat(answer):
         content = text_of(answer[-1])
     else:
-        content, metadata = json.dumps(answer, ensure_ascii=False), {RETURNED: answer}
+        content, metadata = as_answer(answer)
     said = (*_asked(example), Message(role="assistant", content=content, metadata=metadata))
     return replace(example, conversation=Conversation(messages=said, ended="recorded"))
 

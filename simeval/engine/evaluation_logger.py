@@ -8,7 +8,7 @@ from typing import Any
 from simeval.core.direction import Directions, require_directions
 from simeval.core.serialization import opened
 from simeval.core.validation import require
-from simeval.datasets.dataset import REFERENCE, Dataset, Example
+from simeval.datasets.dataset import REFERENCE, Dataset, Example, written
 from simeval.datasets.files import dataset_of
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
@@ -58,7 +58,7 @@ class EvaluationLogger:
             do = "give it another name, or give it as reference="
             raise DefinitionError(where, found=f"an input is called {taken[0]!r}", do=do)
         right = {} if reference is None else {REFERENCE: reference}
-        said = {ANSWER: opened(output), LOGGED: opened(dict(scores))}
+        said = {ANSWER: written(opened(output)), LOGGED: opened(dict(scores))}
         example = Example(inputs=given, outputs=right, metadata=said)
         dataset_of([example], name=self.name, recorded=ANSWER)  # what cannot be used is refused where it is logged
         self._logged.append(example)

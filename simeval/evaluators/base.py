@@ -43,6 +43,9 @@ class Bar:
 class Evaluator(ABC):
     """A requirement on the scores of many trials.
 
+    Six methods make one: `describe`, `meets`, `prefers_high`, `show_bar`, `reduce`, `conclude`. One that inherits
+    another and decides by a `meets` of its own has a `describe` of its own, too: reports show that.
+
     `early_stopping` says whether the trials of a scenario end as soon as the verdict is settled: True, by an
     exact sequential test that knows the sample size; "anytime", by an e-value that holds without one; False,
     never. Before `min_trials`, of a sample that has so many, they do not. Without values the engine's are used.
@@ -62,7 +65,15 @@ class Evaluator(ABC):
         require_one_of(self.early_stopping, (True, False, "anytime", None), f"{name}.early_stopping")
         require_size(self.min_trials, f"{name}.min_trials", optional=True)
         require_share(self.expected_rate, f"{name}.expected_rate", optional=True)
+        if self.is_newer("meets", "describe"):
+            do = "define describe(), which says in reports what it requires"
+            raise DefinitionError(name, found="it has a meets() of its own, and no describe()", do=do)
         self.check()
+
+    def is_newer(self, method: str, than: str) -> bool:
+        """Return whether a class further down than that of another method defines a method."""
+        owners = [next(each for each in type(self).__mro__ if name in vars(each)) for name in (method, than)]
+        return owners[0] is not owners[1] and issubclass(owners[0], owners[1])
 
     @property
     def alpha(self) -> float:
@@ -128,8 +139,7 @@ class Evaluator(ABC):
         """
         return FixedSampleTest(self.describe(), n_max, self.evaluate)
 
-    @abstractmethod
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027
         """Raise DefinitionError where an argument cannot be used."""
 
     @abstractmethod
@@ -162,7 +172,7 @@ class Evaluator(ABC):
 
     def named(self, label: str, scores: Iterable[float]) -> str:  # noqa: ARG002
         """Return a label as a report has it, with what a trial is held to where the `scores` do not show it."""
-        return label
+        return f"{label} ({self.describe()})" if self.is_newer("meets", "cut") else label
 
     def show(self, value: float) -> str:
         """Write a value in the unit of the bar."""
@@ -265,8 +275,8 @@ class BarEvaluator(Evaluator):
         return value >= self.bar if self.prefers_high else value <= self.bar
 
     @property
-    def cut(self) -> Cut:
-        return (">=" if self.prefers_high else "<="), self.bar
+    def cut(self) -> Cut | None:
+        return None if self.is_newer("meets", "cut") else ((">=" if self.prefers_high else "<="), self.bar)
 
     @property
     def bar_on_scale(self) -> Bar | None:

@@ -63,7 +63,7 @@ class PassHatKEvaluator(ShareEvaluator):
         return self._share.meets(value)
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> Cut | None:
         return self._share.cut
 
     def reduce(self, group: Sequence[float]) -> float:

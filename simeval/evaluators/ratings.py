@@ -56,7 +56,7 @@ class RatingEvaluator(Evaluator):
         return self.rule.meets(value)
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> Cut | None:
         return self.rule.cut
 
     def reduce(self, group: Sequence[float]) -> float:

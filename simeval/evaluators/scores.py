@@ -10,7 +10,7 @@ one for each independent trial; NaN is a missing trial and counts against both s
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isnan
 from typing import overload
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
 from simeval.core.bounds import UNIT, require_pair
+from simeval.core.direction import Direction
 from simeval.core.setting_choices import StopAt
 from simeval.core.trial import Verdict
-from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_share
+from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_one_of, require_share
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Bar, BarEvaluator, Cut, ShareEvaluator
 from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
@@ -40,6 +41,7 @@ SPENDING = "spending (n/{n_max})^2 of the level"
 OPTIMAL = "at most {n_max} trials, the fewest on average for its level and power"
 ANYTIME = "e-value test that holds at any time (uniform mixture), anytime interval"
 ANYTIME_QUANTILE = "e-value test on the quantile that holds at any time (uniform mixture), repeated interval"
+YES = float("1")  # an object of its own, by which a threshold that nobody gave is told from a 1 that somebody did
 GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample known)"
 
 
@@ -47,21 +49,22 @@ GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample kno
 class ProportionEvaluator(ShareEvaluator):
     """Requires a share of trials on one side of a threshold.
 
-    A trial counts when its value is at least `threshold` (at most, with `at_least=False`); the share of
-    such trials must be at least `min_proportion`, or at most `max_proportion`. For a scorer that answers
+    A trial counts when its value is at least `threshold` (at most, with `at_least=False`; without either an
+    Expectation takes the side on which its metric is better); the share of such trials must be at least
+    `min_proportion`, or at most `max_proportion`. For a scorer that answers
     yes or no the threshold of 1 means yes. Exact binomial test. Values that belong together count as a
     good trial only if every one of them is good.
     """
 
-    threshold: float = 1.0
+    threshold: float = YES
     min_proportion: float | None = None
     max_proportion: float | None = None
-    at_least: bool = True
+    at_least: bool | None = None
 
     def check(self) -> None:
         name = type(self).__name__
         require(is_number(self.threshold), f"{name}.threshold", found=self.threshold, do="use a number")
-        require(isinstance(self.at_least, bool), f"{name}.at_least", found=self.at_least, do="use True or False")
+        require_one_of(self.at_least, (True, False, None), f"{name}.at_least")
         given = [each for each in ("min_proportion", "max_proportion") if getattr(self, each) is not None]
         if len(given) != 1:
             found = f"found {'both' if given else 'neither'} min_proportion {'and' if given else 'nor'} max_proportion"
@@ -78,22 +81,35 @@ class ProportionEvaluator(ShareEvaluator):
         return self.min_proportion if self.min_proportion is not None else 1 - (self.max_proportion or 0)
 
     @property
+    def counts_high(self) -> bool:
+        """Whether a trial counts at the threshold and above; if nothing says so, it does."""
+        return self.at_least is not False
+
+    def towards(self, direction: Direction | None) -> "ProportionEvaluator":
+        """Return this requirement on scores that are better this way, on the side of the threshold that it asks for."""
+        if self.at_least is not None or direction not in ("higher", "lower"):
+            return self
+        return replace(self, at_least=(direction == "higher") == (self.min_proportion is not None))
+
+    @property
     def prefers_high(self) -> bool:
-        return self.at_least == (self.min_proportion is not None)
+        return self.counts_high == (self.min_proportion is not None)
 
     @overload
     def meets(self, value: float) -> bool: ...
     @overload
     def meets(self, value: Floats) -> NDArray[np.bool_]: ...
     def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
-        inside = value >= self.threshold if self.at_least else value <= self.threshold
+        inside = value >= self.threshold if self.counts_high else value <= self.threshold
         return inside != (self.min_proportion is None)
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> Cut | None:
+        if self.is_newer("meets", "cut"):
+            return None
         if self.min_proportion is None:
-            return ("<" if self.at_least else ">"), self.threshold
-        return (">=" if self.at_least else "<="), self.threshold
+            return ("<" if self.counts_high else ">"), self.threshold
+        return (">=" if self.counts_high else "<="), self.threshold
 
     def reduce(self, group: Sequence[float]) -> float:
         if any(isnan(value) for value in group):
@@ -120,7 +136,9 @@ class ProportionEvaluator(ShareEvaluator):
         return Bar(value=value, is_lower_bound=is_lower_bound, low=0.0, high=1.0)
 
     def named(self, label: str, scores: Iterable[float]) -> str:
-        is_yes_or_no = self.at_least and self.threshold == 1 and all(score in (0, 1) for score in scores)
+        if self.is_newer("meets", "cut"):
+            return super().named(label, scores)
+        is_yes_or_no = self.counts_high and self.threshold == 1 and all(score in (0, 1) for score in scores)
         return label if is_yes_or_no else f"{label} ({self._counted})"
 
     def tell(self, label: str, verdict: Verdict) -> str:
@@ -136,7 +154,7 @@ class ProportionEvaluator(ShareEvaluator):
 
     @property
     def _counted(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.threshold:g}"
+        return f"{'≥' if self.counts_high else '≤'} {self.threshold:g}"
 
     def show(self, value: float) -> str:
         bar = self.max_proportion if self.min_proportion is None else self.min_proportion

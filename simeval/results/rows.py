@@ -12,7 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from simeval.core.conversation import Conversation
+from simeval.core.conversation import Conversation, last_exchange
 from simeval.core.drafts import whole
 from simeval.core.row_files import quoted_cell
 from simeval.core.serialization import Json, encode_conversation, plain
@@ -191,7 +191,8 @@ def row_of(
     """
     conversation, columns = held.conversation, held.columns
     said = conversation.responses
-    returned = said[-1].metadata.get(RETURNED) if said else None
+    last = last_exchange(conversation)
+    returned = None if last is None else conversation.messages[last.place].metadata.get(RETURNED)
     inputs = columns.get("inputs") or {"input": columns.get("input", conversation.input)}
     seconds = sum(message.seconds for message in said)
     scores: dict[str, RowScore] = {}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from simeval.core.breaches import first_answer
 from simeval.core.trial import Judgement, Score
+from simeval.evaluators.base import Evaluator
 from simeval.results.gates import are_trusted, meets_gates
 from simeval.results.guarantee import guaranteed
 from simeval.results.outcomes import decided
@@ -76,7 +77,13 @@ def _shown_expectation(result: "EvaluationResult", expectation: "ExpectationResu
         label=expectation.label,
         outcome=expectation.outcome,
         verdicts=[
-            shown_verdict(expectation.label, evaluator, verdict, expectation.first_scores())
+            shown_verdict(
+                expectation.label,
+                evaluator,
+                verdict,
+                expectation.first_scores(),
+                missed=_missed(expectation, evaluator),
+            )
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
         warnings=expectation.warnings,
@@ -84,6 +91,12 @@ def _shown_expectation(result: "EvaluationResult", expectation: "ExpectationResu
         described=expectation.described,
         worst=worst.trial.index if worst else None,
     )
+
+
+def _missed(expectation: "ExpectationResult", evaluator: Evaluator) -> frozenset[float]:
+    """Return the scores that do not meet a requirement that is no matter of one cut."""
+    scores = () if evaluator.cut else (each.value for each in expectation.results if isinstance(each, Score))
+    return frozenset(score for score in scores if not evaluator.meets(score))
 
 
 def _shown_trial(result: "EvaluationResult", judgement: Judgement) -> ShownTrial:

@@ -279,7 +279,7 @@ class EvaluationResult(Shown):
         do = "give one of result.expectations"
         require(isinstance(expectation, ExpectationResult), "worst", found=expectation, do=do)
         at_worst = [
-            (badness(result, expectation.evaluators[0].prefers_high), -judgement.trial.index, judgement)
+            (badness(result, expectation.evaluators[0]), -judgement.trial.index, judgement)
             for judgement, result in zip(self.judgements, expectation.results, strict=True)
             if speaks_against(result, expectation.evaluators)
         ]

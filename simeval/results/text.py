@@ -71,11 +71,11 @@ def speaks_against(result: Score | Failure, evaluators: Sequence[Evaluator]) -> 
     return not all(evaluator.meets(result.value) for evaluator in evaluators)
 
 
-def badness(result: Score | Failure, prefers_high: bool) -> tuple[int, float]:
+def badness(result: Score | Failure, evaluator: Evaluator) -> tuple[int, float]:
     """Order results from harmless to damning: missing data, good scores, bad scores, app failures."""
     if isinstance(result, Failure):
-        return (2, 0.0) if result.is_of_app else (0, 0.0)
-    return 1, -result.value if prefers_high else result.value
+        return (3, 0.0) if result.is_of_app else (0, 0.0)
+    return 1 if evaluator.meets(result.value) else 2, -result.value if evaluator.prefers_high else result.value
 
 
 def show_trial(judgement: Judgement, result: Score | Failure) -> str:

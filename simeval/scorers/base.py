@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from simeval.models.caller import Caller
 
 COLUMNS = (
-    *("output", "input", "conversation", "context", "response", "responses"),
+    *("output", "input", "first_input", "conversation", "context", "response", "responses"),
     *("title", "given", "when", "facts", "expected_behavior", "seed"),
 )
 UNMAPPED: Mapping[str, str] = {}
 _WHOLE = ("conversation", "seed")  # columns that no path leads into; of a scenario these texts neither
-_TEXTS = ("output", "input", "title", "given", "when", "expected_behavior")
+_TEXTS = ("output", "input", "first_input", "title", "given", "when", "expected_behavior")
 _OF_THE_TRIAL = ("output", "conversation", "response", "responses", "seed")
 
 RunSync = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -51,13 +51,13 @@ class Scorer:
 
     Fields that a subclass annotates, such as `model_id: str`, are given when it is made, by their names.
 
-    On a simulated conversation the columns are `output` (the app's last message), `input` (the user's
-    first), `conversation` (the whole record), `response` (the last answer with its context, metadata and tool calls),
-    `responses` (every answer so), `context` (of the last answer, where the app gave one), and the scenario's `title`,
-    `given`, `when`, `facts`, `seed`; on an example of a dataset they are `output`, `input`, `conversation`, `response`,
-    `responses`, `seed` and the dataset's own. `column_map` names the column of a parameter that is called otherwise,
-    {parameter: column}, also by a path with dots into one that holds a mapping, such as "output.answer", or a list of
-    mappings, such as "responses.metadata.sources".
+    Of any conversation, simulated, recorded or live, the columns are `output` (the app's last answer), `input` (the
+    message that it answers), `first_input` (the user's first message), `conversation` (the whole record), `response`
+    (that answer with its context, metadata and tool calls), `responses` (every answer so), `context` (of that answer,
+    where the app gave one) and `seed`. An answer to a mere goodbye is not the last one. A simulated conversation has
+    the scenario's `title`, `given`, `when`, `facts`, too, an example of a dataset its own. `column_map` names the
+    column of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that holds a
+    mapping, such as "output.answer", or a list of mappings, such as "responses.metadata.sources".
     """
 
     score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
@@ -222,7 +222,7 @@ class Scorer:
         """Return the error of parameters for which an answer or an example has nothing."""
         where, paths = f"scorer {self.name}", [self.column_map.get(name, name) for name in missing]
         if "context" in paths and "responses" in columns:
-            do = "return AppResponse(text, context=[...]), or map the parameter to where it is"
+            do = "return AppResponse(text, context=[...]), give a column context, or map the parameter to where it is"
             return DefinitionError(where, found="the app gave no context with its answer", do=do)
         if any("." in path for path in paths):
             do = f"the app's last answer is {columns.get('response', {})!r:.200}"

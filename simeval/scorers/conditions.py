@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
-from simeval.scorers.values import is_array, same, shown
+from simeval.scorers.values import folded, is_array, same, shown, stands_in
 
 ABSENT: Any = object()  # what stands at a path where nothing does
 
@@ -16,7 +16,9 @@ def _is_number(value: object) -> bool:
 
 
 def _contains(found: Any, part: Any) -> bool:
-    if isinstance(found, str | Mapping):
+    if isinstance(found, str):
+        return isinstance(part, str) and stands_in(folded(part), folded(found))
+    if isinstance(found, Mapping):
         return isinstance(part, str) and part in found
     return is_array(found) and any(same(each, part) for each in found)
 

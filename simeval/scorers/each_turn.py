@@ -11,7 +11,7 @@ from simeval.core.direction import Direction
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Score
 from simeval.scorers.base import COLUMNS, Callers, ColumnScorer, Scorer, as_scorer
-from simeval.scorers.responses import EVERY, LAST, turns_of
+from simeval.scorers.responses import EVERY, LAST, conversation_columns, turns_of
 from simeval.scorers.returned import metrics_of, read_returned
 
 TURNS = 5  # answers of a conversation, for the forecast of calls
@@ -26,9 +26,11 @@ class EachTurn(ColumnScorer):
     `context` what the app gave as such with this answer, `response` all of it. Yes counts as 1 and no as 0. What is
     concluded on by default is the worst turn. A turn that cannot be measured (the scorer raises ValueError: it has no
     context, or makes no claim) is not among those summed up; "turns" says how many are, "not_measured" how many not.
+    The turn in which the user only thanks and takes leave is no question and is left out; `closings=True` measures it.
     """
 
     scorer: Scorer = field(kw_only=False)
+    closings: bool = False
     timeout_seconds: ClassVar[float | None] = None
 
     def __post_init__(self) -> None:
@@ -74,7 +76,10 @@ class EachTurn(ColumnScorer):
         each: list[dict[str, Any]] = []
         measured: list[object] = []
         problem = ValueError("the app has said nothing")
-        for number, turn in enumerate(turns_of(conversation)):
+        last = conversation_columns(conversation).get(CONTEXT)
+        if last is not None and columns.get(CONTEXT) == last:
+            del columns[CONTEXT]  # of one turn, and not of each
+        for number, turn in enumerate(turns_of(conversation, closings=self.closings)):
             try:
                 found = read_returned(_bare(await self.scorer.measure({**columns, **turn})), name=self.scorer.name)
             except ValueError as error:

@@ -1,10 +1,18 @@
 """The app's answers as columns: the last one, every one, the context they rest on; and a conversation turn by turn."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from simeval.core.conversation import CONTEXT, RECORDED_ANSWER, Conversation, Message
+from simeval.core.conversation import (
+    CONTEXT,
+    RECORDED_ANSWER,
+    Conversation,
+    Exchange,
+    Message,
+    exchange_at,
+    last_exchange,
+)
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
 REPLAYED = ("reference", "reference_tool_calls")  # columns of an answer that was given before, where it is replayed
@@ -14,40 +22,43 @@ _LEAVES = ("content", "seconds")  # of these, which nothing is below
 
 def conversation_columns(conversation: Conversation) -> dict[str, Any]:
     """Return the columns of a conversation: those of an answer only where there is one, `context` where it has one."""
+    return _columns(conversation, last_exchange(conversation))
+
+
+def turns_of(conversation: Conversation, *, closings: bool = False) -> Iterator[dict[str, Any]]:
+    """Return for each of the app's answers its columns as if the conversation ended there.
+
+    Without `closings` the answer to a mere goodbye is left out, unless there is no other.
+    """
+    places = [place for place, message in enumerate(conversation.messages) if message.is_response]
+    found = [exchange_at(conversation, place) for place in places]
+    asked = [each for each in found if not each.is_closing]
+    for each in asked if any(each.asked for each in asked) and not closings else found:
+        yield _columns(replace(conversation, messages=conversation.messages[: each.place + 1]), each)
+
+
+def _columns(conversation: Conversation, exchange: Exchange | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "conversation": conversation,
-        "output": conversation.output,
-        "input": conversation.input,
+        "output": "",
+        "input": conversation.input if exchange is None else exchange.asked,
+        "first_input": conversation.first_input,
         EVERY: [_parts(message) for message in conversation.responses],
     }
-    if found[EVERY]:
-        found[LAST] = last = found[EVERY][-1]
-        if CONTEXT in last:
-            found[CONTEXT] = last[CONTEXT]
-        found |= _recorded(conversation)
+    if exchange is not None:
+        found[LAST] = answer = _parts(conversation.messages[exchange.place])
+        found["output"] = answer["content"]
+        if CONTEXT in answer:
+            found[CONTEXT] = answer[CONTEXT]
+        found |= _recorded(conversation.messages[: exchange.place])
     return found
 
 
-def _recorded(conversation: Conversation) -> Mapping[str, Any]:
-    """Return the columns with what was answered before to the message that was answered last, where it is a replay."""
-    is_before = False
-    for message in reversed(conversation.messages):
-        if is_before and message.role == "user":
-            found: Mapping[str, Any] = message.metadata.get(RECORDED_ANSWER, {})
-            return found
-        is_before = is_before or message.is_response
-    return {}
-
-
-def turns_of(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Return for each of the app's answers its columns as if the conversation ended there; input is what it answers."""
-    asked = conversation.input
-    for place, message in enumerate(conversation.messages):
-        if message.role == "user":
-            asked = message.content
-            continue
-        so_far = replace(conversation, messages=conversation.messages[: place + 1])
-        yield {**conversation_columns(so_far), "input": asked}
+def _recorded(before: Sequence[Message]) -> Mapping[str, Any]:
+    """Return the columns with what was answered before to the last message of the user, where it is a replay."""
+    asked = next((message for message in reversed(before) if message.role == "user"), None)
+    found: Mapping[str, Any] = {} if asked is None else asked.metadata.get(RECORDED_ANSWER, {})
+    return found
 
 
 def strange_part(path: str) -> bool:

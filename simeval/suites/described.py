@@ -227,11 +227,14 @@ def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
     return TypeAdapter(FORMS.record(kind, usable=_usable_arguments(kind)))
 
 
+_FLAGS = (bool, "bool", bool | None, "bool | None")
+
+
 def _usable_arguments(kind: Callable[..., Any]) -> Mapping[str, Any]:
     """Return values that arguments of an evaluator can have, whatever the others are."""
     if not (isinstance(kind, type) and issubclass(kind, Evaluator)):
         return {}
-    flags = {name: True for name, each in signature(kind).parameters.items() if each.annotation in (bool, "bool")}
+    flags = {name: True for name, each in signature(kind).parameters.items() if each.annotation in _FLAGS}
     return {
         **{name: value for name, value in _USABLE.items() if name != "at_least" or name in _required(kind)},
         **flags,

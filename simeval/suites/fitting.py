@@ -5,12 +5,13 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Union, get_args, get_origin
 
 from simeval.core.bounds import UNIT, Bounds
+from simeval.core.direction import Direction
 from simeval.core.trial import Score
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import FunctionScorer, Scorer
 from simeval.scorers.each_turn import SUMMARIES, EachTurn
-from simeval.scorers.metrics import ConversationMetric
+from simeval.scorers.metrics import ConversationMetric, TurnsWithin, response_latency, time_to_first_token
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
 def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
     """Raise DefinitionError where nothing could be concluded on such scores, or the contrary of what is meant."""
-    from simeval.evaluators.in_a_row import PassHatKEvaluator
-    from simeval.evaluators.ratings import RATING_BOUNDS, SUCCESS_RATING, is_of_ratings
+    from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
 
     where = f"Expectation.evaluator: {type(evaluator).__name__}"
     if expectation.judged is not None:
@@ -36,17 +36,54 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
         raise DefinitionError(where, found=found, do=do)
     is_nothing_else = is_yes_or_no and gives_yes_or_no(answered)
     _require_between(evaluator, _bounds_of(expectation, is_yes_or_no=is_nothing_else), where, expectation.title)
-    in_a_row = isinstance(evaluator, PassHatKEvaluator)
-    unset = SUCCESS_RATING if in_a_row else 1
-    is_unset = getattr(evaluator, "threshold", None) == unset and evaluator.prefers_high
-    if is_unset and _is_better_lower(expectation):
-        found = f"{expectation.title} is better when it is lower, and this asks for {unset:g} or more"
-        do = (
-            "use proportion, with a threshold and at_least: false"
-            if in_a_row
-            else "give a threshold, and at_least: false"
-        )
-        raise DefinitionError(where, found=found, do=do)
+    _require_direction(expectation, evaluator, where)
+
+
+def directed(expectation: "Expectation", evaluator: "Evaluator") -> "Evaluator":
+    """Return an evaluator on the side of its threshold on which the metric is better, if it names none itself."""
+    from simeval.evaluators.scores import YES, ProportionEvaluator
+
+    if not isinstance(evaluator, ProportionEvaluator) or evaluator.threshold is YES:
+        return evaluator
+    return evaluator.towards(_direction(expectation))
+
+
+def require_in_time(expectation: "Expectation", evaluator: "Evaluator", timeout_seconds: float) -> None:
+    """Raise DefinitionError where every answer that comes before the app's time-out meets what is required."""
+    from simeval.evaluators.base import Evaluator
+
+    measured = _of_an_answer(expectation.measured_by)
+    limit = measured.limit if isinstance(measured, TurnsWithin) else None
+    metric = measured.metric if isinstance(measured, TurnsWithin) else measured
+    if metric not in (response_latency, time_to_first_token):
+        return
+    meets_all = Evaluator.misfit(evaluator, 0.0, timeout_seconds) if limit is None else limit >= timeout_seconds
+    if meets_all:
+        found = f"every answer within the app's time-out of {timeout_seconds:g} seconds meets it ({expectation.title})"
+        do = "use fewer seconds, or raise the time-out (--app-timeout)"
+        raise DefinitionError(f"Expectation.evaluator: {type(evaluator).__name__}", found=found, do=do)
+
+
+def _require_direction(expectation: "Expectation", evaluator: "Evaluator", where: str) -> None:
+    """Raise DefinitionError where an evaluator asks for the side on which the metric is worse."""
+    from simeval.evaluators.in_a_row import PassHatKEvaluator
+    from simeval.evaluators.scores import YES
+
+    direction, cut = _direction(expectation), evaluator.cut
+    if direction is None or cut is None or (cut[0] in (">", ">=")) == (direction == "higher"):
+        return
+    wanted = direction == "higher"
+    asks = f" for {cut[1]:g} or {'less' if wanted else 'more'}"
+    found = f"{expectation.title} is better when it is {direction}, and this asks{asks}"
+    if isinstance(evaluator, PassHatKEvaluator):
+        do = "use proportion, with a threshold and at_least: false"
+    elif getattr(evaluator, "threshold", None) is YES:
+        do = "give a threshold, and at_least: false"
+    elif hasattr(evaluator, "threshold"):
+        do = "leave at_least out"
+    else:
+        do = f"use {'at_least' if wanted else 'at_most'}"
+    raise DefinitionError(where, found=found, do=do)
 
 
 def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, title: str) -> None:
@@ -79,9 +116,11 @@ def _path_of(expectation: "Expectation", measured: Scorer) -> str:
     return expectation.score or measured.default_score or ""
 
 
-def _is_better_lower(expectation: "Expectation") -> bool:
+def _direction(expectation: "Expectation") -> Direction | None:
+    """Return which way the number that is concluded on is better; None where that is not known, or neither."""
     measured = expectation.measured_by
-    return isinstance(measured, Scorer) and measured.direction_of(_path_of(expectation, measured)) == "lower"
+    found = measured.direction_of(_path_of(expectation, measured)) if isinstance(measured, Scorer) else None
+    return None if found == "none" else found
 
 
 def _is_metric(expectation: "Expectation") -> bool:

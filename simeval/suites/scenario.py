@@ -18,7 +18,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.text.tool_rules import ToolRules
 from simeval.scorers.world_state import StateMatch
-from simeval.suites.fitting import require_fit, wrong_path
+from simeval.suites.fitting import directed, require_fit, wrong_path
 from simeval.suites.script import Step, require_script
 from simeval.suites.user_mix import UserMix, UserPersona
 
@@ -106,6 +106,11 @@ class Expectation:
                 found=evaluator,
                 do=do,
             )
+        directed_ones = [directed(self, each) for each in self.evaluators]
+        object.__setattr__(
+            self, "evaluator", directed_ones if isinstance(self.evaluator, Sequence) else directed_ones[0]
+        )
+        for evaluator in self.evaluators:
             require_fit(self, evaluator)
 
     def __repr__(self) -> str:

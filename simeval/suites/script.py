@@ -9,6 +9,7 @@ from simeval.core.redaction import clean_values
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.values import folded, stands_in
 from simeval.scorers.world_state import StateMatch
 
 MOST_TAKEN_BACK = 3  # messages of one attacker
@@ -59,7 +60,8 @@ class Check:
 
     def misses(self, answer: str) -> str:
         """Return what an answer lacks of the texts, or of the pattern; empty where it has it."""
-        missing = [text for text in self.texts if text not in answer]
+        said = folded(answer)
+        missing = [text for text in self.texts if not stands_in(folded(text), said)]
         if missing:
             return f"the answer does not contain {missing[0]!r}"
         if self.matches is not None and re.search(self.matches, answer) is None:

@@ -90,7 +90,9 @@ async def test_a_column_that_is_not_submitted_is_told_by_name() -> None:
 
     last = evaluator.counts["grounded"].last_failure
     assert last is not None
-    assert "no column for ['context']; the columns are input, output, customer, conversation, seed" in last.error
+    assert (
+        "no context with its answer; return AppResponse(text, context=[...]), give a column context, or" in last.error
+    )
 
 
 async def test_each_conversation_has_a_seed_of_its_own() -> None:

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from simeval.core.conversation import ATTACK, AttackMove, Ending, Message
+from simeval.core.wording import refuses
 from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.actors.simulator import Simulator
-from simeval.engine.users.wording import refuses
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AttackTurn
 from simeval.suites.script import MOST_TAKEN_BACK

@@ -9,7 +9,16 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
-from simeval.core.conversation import RECORDED_ANSWER, Beginning, Conversation, Ending, Message, Speaker
+from simeval.core.conversation import (
+    GIVEN,
+    RECORDED_ANSWER,
+    Beginning,
+    Conversation,
+    Ending,
+    Message,
+    Speaker,
+    last_exchange,
+)
 from simeval.core.counted import counted_of
 from simeval.core.media import PARTS, has_parts
 from simeval.core.redaction import cleaned
@@ -106,16 +115,16 @@ class Examples:
         return self._with_columns(held, await self.reader.take(held.trial.index))
 
     def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
-        """Add the columns of an example, the message that was answered last, and the output where that is no text."""
+        """Add the columns of an example, and the output where that is no text."""
         columns: dict[str, Any] = {name: _own(value, self.clean) for name, value in example.columns().items()}
         columns.setdefault("inputs", {name: _own(value, self.clean) for name, value in example.inputs.items()})
         columns.setdefault("reference_outputs", {n: _own(value, self.clean) for n, value in example.outputs.items()})
-        asked = [message.content for message in held.conversation.messages if message.role == "user"]
-        columns.setdefault("input", asked[-1] if asked else self.clean(example.text))
-        answers = held.conversation.responses
-        said = answers[-1].content if answers else ""
-        if answers and RETURNED in answers[-1].metadata:
-            columns["output"] = said = answers[-1].metadata[RETURNED]
+        columns.setdefault("input", held.conversation.input or self.clean(example.text))
+        last = last_exchange(held.conversation)
+        answer = None if last is None else held.conversation.messages[last.place]
+        said = answer.content if answer else ""
+        if answer and RETURNED in answer.metadata:
+            columns["output"] = said = answer.metadata[RETURNED]
         columns.setdefault("outputs", said if isinstance(said, Mapping) else {"output": said})
         return replace(held, columns=columns)
 
@@ -197,7 +206,8 @@ def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Seq
 def _message(found: Mapping[str, Any]) -> Message:
     role: Speaker = "assistant" if found["role"] == "assistant" else "user"
     metadata = {PARTS: found["content"]} if has_parts(found["content"]) else {}
-    return Message(role=role, content=text_of(found), metadata=metadata)
+    given = {GIVEN: True} if role == "assistant" else {}
+    return Message(role=role, content=text_of(found), metadata={**metadata, **given})
 
 
 def _differ(first: Message, second: Message) -> bool:

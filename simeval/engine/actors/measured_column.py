@@ -116,7 +116,7 @@ class MeasuredColumn:
         evaluators = self.measure.evaluators
         if not speaks_against(result, evaluators):
             return
-        rank = (badness(result, evaluators[0].prefers_high), -index)
+        rank = (badness(result, evaluators[0]), -index)
         if self.worst is None or rank > self.worst[0]:
             if self.worst is not None:
                 before = self.worst[1].trial.index

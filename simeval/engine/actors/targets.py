@@ -1,14 +1,13 @@
 """What is tried on a dataset: an app's handler, or a function of an example's inputs."""
 
 import inspect
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.conversation import AppResponse
-from simeval.core.serialization import not_json, opened, plain
-from simeval.datasets.dataset import RETURNED, Dataset
+from simeval.core.serialization import not_json, opened
+from simeval.datasets.dataset import Dataset, as_answer
 from simeval.engine.actors.app import App
 from simeval.engine.actors.handler import Handler, ObjectMaker, is_async
 from simeval.engine.actors.streaming import named
@@ -126,8 +125,8 @@ def as_response(returned: object, who: str) -> Any:
     found = returned if isinstance(returned, (set, frozenset)) else opened(returned)
     if strange := not_json(found):
         raise AppFailure(f"{who} returned what is no text and no JSON ({strange}); it must return a text or a dict")
-    value = plain(found)
-    return AppResponse(json.dumps(value, ensure_ascii=False), metadata={RETURNED: value})
+    text, metadata = as_answer(found)
+    return AppResponse(text, metadata=metadata)
 
 
 def _signature(target: Callable[..., Any]) -> inspect.Signature:

@@ -1,16 +1,16 @@
 """What the app submits: a live conversation, read when a scorer first wants it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
-from simeval.core.serialization import plain
+from simeval.datasets.dataset import as_answer
 from simeval.datasets.importers.conversations import example_of
 from simeval.datasets.importers.messages import turns_of
 from simeval.errors import DefinitionError
+from simeval.scorers.responses import conversation_columns
 
 Columns = Mapping[str, Any]
 
@@ -30,8 +30,7 @@ class Submission:
         if self._columns is None:
             conversation = conversation_of(self.said, self.given)
             self._columns = {
-                "input": conversation.input,
-                "output": conversation.output,
+                **conversation_columns(conversation),
                 **self.given,
                 "conversation": conversation,
                 "seed": seeds.derive(self.seed, "online", self.number),
@@ -66,4 +65,4 @@ def conversation_of(said: Any, given: Columns) -> Conversation:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    return value if isinstance(value, str) else as_answer(value)[0]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from simeval.core import seeds
+from simeval.core.conversation import CONTEXT
 from simeval.core.counted import counted_of
 from simeval.core.settings import Settings
 from simeval.core.validation import require, require_whole
@@ -17,7 +18,7 @@ from simeval.scorers.responses import REPLAYED
 from simeval.suites.scenario import Expectation
 
 TRIAL_COLUMNS = (
-    *("output", "outputs", "input", "inputs", "reference_outputs", "conversation"),
+    *("output", "outputs", "input", "first_input", "inputs", "reference_outputs", "conversation"),
     *("response", "responses", "seed"),
 )
 SITUATION = {  # for a judge, who is told of a scenario where there is one
@@ -125,7 +126,7 @@ def make_dataset_plan(
     secrets out of names.
     """
     dataset, then = asked.dataset, asked.expectations
-    columns = (*dataset.columns, *TRIAL_COLUMNS, *SITUATION)
+    columns = (*dataset.columns, *TRIAL_COLUMNS, *([CONTEXT] if _may_have_context(asked) else []), *SITUATION)
     binder = ScorerBinder(callers)
     if asked.target is not None and dataset.recorded and REFERENCE not in dataset.columns:
         columns, binder = (*columns, *REPLAYED), _TurnBinder(callers)
@@ -149,6 +150,7 @@ def make_dataset_plan(
             level=settings.significance_level,
             requirements=requirements,
             columns=columns,
+            has_app=asked.target is not None,
         )
         measures.append(replace(made, keeps_details=id(made.scorer) not in listed))
     return DatasetPlan(
@@ -175,6 +177,15 @@ class _TurnBinder(ScorerBinder):
             is_of_a_turn = REFERENCE in made.required_columns and not made.summarizes and not isinstance(made, EachTurn)
             self._by_turn[id(candidate)] = (candidate, EachTurn(made, name=made.name) if is_of_a_turn else candidate)
         return super().bound(self._by_turn[id(candidate)][1], where)
+
+
+def _may_have_context(asked: Experiment) -> bool:
+    """Return whether an app may give context with its answers, or the first of those that were recorded has one."""
+    if asked.target is not None:
+        return True
+    recorded = next(iter(asked.dataset), None)
+    said = recorded.conversation.messages if recorded and recorded.conversation else ()
+    return any(CONTEXT in message.metadata for message in said)
 
 
 def _with_scorer(expectation: Expectation, named: Mapping[str, Scorer]) -> Expectation:

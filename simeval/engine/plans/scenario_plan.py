@@ -24,6 +24,7 @@ from simeval.models.protocol.prompts import RubricRequest
 from simeval.results.signs import Signs
 from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import reason_at, select, whole
+from simeval.suites.fitting import require_in_time
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 from simeval.suites.selection import PROPOSED
 
@@ -323,8 +324,11 @@ def make_measure(
     level: float,
     requirements: int,
     columns: Collection[str] = COLUMNS,
+    has_app: bool = True,
 ) -> Measure:
     """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
+    for evaluator in expectation.evaluators if has_app else ():
+        require_in_time(expectation, evaluator, settings.app_timeout_seconds)
     if expectation.judged is not None:
         scorer = judge_scorer(expectation)
     else:

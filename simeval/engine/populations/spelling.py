@@ -12,7 +12,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein
 
 from simeval.core.stems import stem
-from simeval.engine.users.wording import words
+from simeval.core.wording import words
 
 RARE = 2  # of a word in all logs, at most
 COMMON = 20  # of a word in all logs, at least

@@ -25,11 +25,7 @@ from rapidfuzz.fuzz import ratio
 
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.stems import content_stems
-from simeval.engine.users.asked_for import asked_for
-from simeval.engine.users.identifiers import Identifier, identifiers, is_told, names_of_things, squeezed
-from simeval.engine.users.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.engine.users.state import is_held, read_state, takes_leave
-from simeval.engine.users.wording import (
+from simeval.core.wording import (
     agrees,
     asks_again,
     assistant_phrase,
@@ -38,6 +34,10 @@ from simeval.engine.users.wording import (
     topics,
     words,
 )
+from simeval.engine.users.asked_for import asked_for
+from simeval.engine.users.identifiers import Identifier, identifiers, is_told, names_of_things, squeezed
+from simeval.engine.users.languages import ANY, has_latin_letters, is_script, language_of, named_languages
+from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.suites.scenario import ScenarioTest
 
 KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)

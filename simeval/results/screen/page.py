@@ -57,6 +57,7 @@ class ShownVerdict:
     p_value_fail: float | None = None
     bar: Bar | None = None
     cut: ShownCut | None = None
+    missed: frozenset[float] = frozenset()
     least: int = 0
     met: tuple[float, float] | None = None
     against: str | None = None
@@ -81,7 +82,9 @@ class ShownExpectation:
 
     def is_met_by(self, score: float) -> bool:
         """Return whether a conversation with this score speaks for all that is required."""
-        return all(verdict.cut is None or verdict.cut.holds(score) for verdict in self.verdicts)
+        return all(
+            verdict.cut.holds(score) if verdict.cut else score not in verdict.missed for verdict in self.verdicts
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +172,18 @@ class Page:
         return [verdict for each in self.scenarios for one in each.expectations for verdict in one.verdicts]
 
 
-def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: Iterable[float]) -> ShownVerdict:
-    """Return what is shown of a verdict on what `label` names, which has these scores."""
+def shown_verdict(
+    label: str,
+    evaluator: Evaluator,
+    verdict: Verdict,
+    scores: Iterable[float],
+    *,
+    missed: frozenset[float] = frozenset(),
+) -> ShownVerdict:
+    """Return what is shown of a verdict on what `label` names, which has these scores.
+
+    `missed` are those that do not meet it, if that is no matter of one cut.
+    """
     interval = None if verdict.outcome == "error" else verdict.confidence_interval
     return ShownVerdict(
         outcome=verdict.outcome,
@@ -188,6 +201,7 @@ def shown_verdict(label: str, evaluator: Evaluator, verdict: Verdict, scores: It
         p_value_fail=verdict.p_value_fail,
         bar=evaluator.bar_on_scale,
         cut=ShownCut(*evaluator.cut) if evaluator.cut else None,
+        missed=missed,
         least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
         met=_met(evaluator.rule, verdict),
         against=verdict.against,

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import by_path
-from simeval.core.validation import require
+from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import text_of
 
 LEAST_LETTERS = 12  # of a text whose language can be told with some reliability
+LEAST_CERTAINTY = 0.5  # one language is likelier than all others together
 
 
 @dataclass(kw_only=True, eq=False)
@@ -22,7 +23,8 @@ class Language(ColumnScorer):
 
     Languages are ISO 639-1 codes ("en"), told by py3langid (139 of them, by their letters; no network). `among` names
     those that come into question, which makes short texts more reliable. A text with fewer than `least_letters` letters
-    has no language that could be told.
+    has no language that could be told, nor has one to which the detector gives less than `min_certainty`: that says
+    nothing of the app, and is not measured.
     """
 
     gives_ratings = False
@@ -34,6 +36,7 @@ class Language(ColumnScorer):
     expected: str | None = None
     among: Collection[str] = field(default_factory=tuple)
     least_letters: int = LEAST_LETTERS
+    min_certainty: float = LEAST_CERTAINTY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,13 +48,16 @@ class Language(ColumnScorer):
         codes = [*self.among, *([self.expected] if self.expected else [])]
         unknown = [code for code in codes if code not in known]
         require(not unknown, where, found=unknown, do=f"use codes such as en, de, ja: {', '.join(sorted(known))}")
+        usable = is_number(self.min_certainty) and 0 <= self.min_certainty < 1
+        do = "use a probability from 0 to below 1, such as 0.5"
+        require(usable, f"{where}: min_certainty", found=self.min_certainty, do=do)
         fits = not self.among or self.expected is None or self.expected in self.among
         require(fits, f"{where}: among", found=list(self.among), do=f"let it hold {self.expected!r}, too")
 
     def score(self, output: object, input: object = "") -> dict[str, Any]:
         """Return {"matches": bool, "language", "probability", "expected"}.
 
-        Raises ValueError where the output, or the input that it is held against, is too short to tell.
+        Raises ValueError where the output, or the input it is compared with, is too short or its language not certain.
         """
         language, probability = self._of(text_of(output), "output")
         expected = self.expected or self._of(text_of(input), "input")[0]
@@ -67,6 +73,9 @@ class Language(ColumnScorer):
         if letters < self.least_letters:
             raise ValueError(f"the {what} has {letters} letters, too few to tell its language")
         language, probability = _identifier(tuple(sorted(self.among))).classify(text)
+        if probability < self.min_certainty:
+            found = f"the language of the {what} is not certain ({language}, {probability:.2f})"
+            raise ValueError(f"{found}; name those that come into question (among), or lower min_certainty")
         return str(language), float(probability)
 
 

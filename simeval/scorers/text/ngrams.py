@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from simeval.core.bounds import UNIT, BoundsByPath
+from simeval.core.counted import counted_of
 from simeval.core.validation import require_whole
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
@@ -91,8 +92,8 @@ class Meteor(NgramScorer):
 class RougeN(ColumnScorer):
     """The sequences of `n` words that output and reference share: ROUGE-1 by default, ROUGE-2 with n=2.
 
-    Words as `RougeL` has them. Where neither has such a sequence they agree (1). Reference: C.-Y. Lin (2004), "ROUGE:
-    a package for automatic evaluation of summaries", ACL.
+    Words as `RougeL` has them. An output of fewer words shares none (0); a reference of fewer words has no score.
+    Reference: C.-Y. Lin (2004), "ROUGE: a package for automatic evaluation of summaries", ACL.
     """
 
     default_score = "f1"
@@ -106,8 +107,14 @@ class RougeN(ColumnScorer):
         require_whole(self.n, f"scorer {self.name}: n")
 
     def score(self, output: Any, reference: Any) -> dict[str, float]:
-        """Return the share of the output's sequences (precision), of the reference's (recall), and F1."""
+        """Return the share of the output's sequences (precision), of the reference's (recall), and F1.
+
+        Raises ValueError for a reference of fewer than `n` words: nothing can be near to it.
+        """
         found, wanted = self._grams(output), self._grams(given(reference, self.name))
+        if not wanted:
+            least = counted_of(self.n, "word")
+            raise ValueError(f"the reference has fewer than {least}, so there is nothing to be near to")
         return dict(overlap((found & wanted).total(), found.total(), wanted.total()))
 
     def _grams(self, value: object) -> Counter[tuple[str, ...]]:

@@ -3,13 +3,13 @@
 Scripts without spaces show no words: there every letter, with its marks, is one, and a phrase is found anywhere.
 """
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
 
-_TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+from simeval.scorers.values import by_value, folded
+
 # Scripts without spaces between words, with what Kana and Han share with others: the long sound, voiced sounds, 〆.
 _UNSPACED = (
     r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Hiragana}\p{Script=Katakana}"
@@ -25,8 +25,8 @@ _ENDS_UNSPACED = regex.compile(rf"{_UNSPACED}\Z", regex.V1)
 
 
 def typed(text: str) -> str:
-    """Return a text in Unicode's form NFC with straight quotation marks, as phrases are compared."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_TYPED)
+    """Return a text as phrases are compared; letters with their accents are one sign, an ellipsis stays one."""
+    return "…".join(map(folded, text.split("…")))
 
 
 def tokens(text: str) -> list[str]:
@@ -75,6 +75,23 @@ class Phrases:
         likely = [each for word in first for each in self._by_first[word]]
         found = {phrase: [match.span() for match in pattern.finditer(read.text)] for phrase, pattern in likely}
         return {phrase: places for phrase, places in sorted(found.items()) if places}
+
+
+def stands_alone(phrase: str, text: str) -> bool:
+    """Return whether a phrase is found in a text, both folded, and is no part of a longer word or number."""
+    found = [regex.compile(_around(each), regex.V1) for each in by_value(phrase)]
+    return any(pattern.search(each) for pattern in found for each in by_value(text))
+
+
+def _around(written: str) -> str:
+    """Return a pattern of a phrase by itself."""
+    before = _BEFORE if _BEGINS.match(written) else ""
+    after = _AFTER if _ENDS.search(written) else ""
+    if written.startswith("\0"):
+        before = rf"(?<!{_LETTER})"
+    if written.endswith("\0"):
+        after = rf"(?!{_LETTER})"
+    return before + regex.escape(written) + after
 
 
 def _pattern(phrase: str) -> regex.Pattern[str]:

@@ -19,7 +19,8 @@ from simeval.core.validation import require, require_whole
 from simeval.errors import DefinitionError
 from simeval.scorers.base import COLUMNS, ColumnScorer
 from simeval.scorers.text.edit_distance import common_length, edit_distance
-from simeval.scorers.values import given, normalised, same, text_of
+from simeval.scorers.text.phrases import stands_alone
+from simeval.scorers.values import folded, given, normalised, same, stands_in, text_of
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -59,12 +60,15 @@ class ExactMatch(TextScorer):
 class Contains(TextScorer):
     """Whether given `texts` stand in the output, all of them or `at_least` so many; without texts, the reference.
 
-    They are what is wanted, or with `direction="lower"` what is not. Raises DefinitionError for texts that cannot be
-    looked for.
+    They are what is wanted, or with `direction="lower"` what is not. Quotes, dashes, spaces and digits are the same in
+    whatever sign they are written. A number is found by its value, and as a whole: 1286 in "$1,286.00", but 4 not in
+    1234. A word is also found inside another ("refund" in "refunded"), and with `whole_words` only by itself. Raises
+    DefinitionError for texts that cannot be looked for.
     """
 
     texts: Sequence[str] | None = None
     at_least: int | None = None
+    whole_words: bool = False
 
     direction = "higher"
     bounds = UNIT
@@ -111,11 +115,15 @@ class Contains(TextScorer):
         if not wanted:
             do = "give a text that an output may lack"
             raise DefinitionError(f"scorer {self.name}", found="an empty reference", do=do)
-        return wanted in self.plain(output)
+        return self._stands(wanted, folded(self.plain(output)))
+
+    def _stands(self, phrase: str, text: str) -> bool:
+        """Return whether a phrase is found in a text that is folded."""
+        return (stands_alone if self.whole_words else stands_in)(folded(phrase), text)
 
     def _has_texts(self, output: Any) -> Score:
-        texts, found = self.texts or (), self.plain(output)
-        missing = [text for text in texts if self.plain(text) not in found]
+        texts, found = self.texts or (), folded(self.plain(output))
+        missing = [text for text in texts if not self._stands(self.plain(text), found)]
         wanted = len(texts) if self.at_least is None else self.at_least
         has = len(texts) - len(missing) >= wanted
         said = "" if has else f"the output lacks {', '.join(map(repr, missing))}"
@@ -147,6 +155,8 @@ class RegexMatch(ColumnScorer):
         except (re.error, TypeError) as error:
             found = f"found {self.pattern!r} ({error})"
             raise DefinitionError("RegexMatch.pattern", found=found, do="give a regular expression") from None
+        do = "give a regular expression that a text may lack"
+        require(bool(self.pattern.pattern), "RegexMatch.pattern", found=self.pattern.pattern, do=do)
 
     def score(self, output: Any) -> bool:
         """Return whether it is found."""
@@ -181,8 +191,8 @@ class TokenF1(ColumnScorer):
     """How many words output and reference share, whatever their order, as SQuAD counts them.
 
     Words are what stands between spaces, in lower case, without punctuation and English articles. Where neither has
-    a word they agree (1), where only one has they do not (0). Of no use in languages written without spaces.
-    Reference: P. Rajpurkar, R. Jia and P. Liang (2018), "Know What You Don't Know", ACL.
+    a word they agree (1) if they have the same marks, where only one has they do not (0). Of no use in languages
+    written without spaces. Reference: P. Rajpurkar, R. Jia and P. Liang (2018), "Know What You Don't Know", ACL.
     """
 
     default_score = "f1"
@@ -194,6 +204,8 @@ class TokenF1(ColumnScorer):
         """Return precision (of the output's words), recall (of the reference's) and F1."""
         found = [word for word in words_of(output) if word not in ARTICLES]
         wanted = [word for word in words_of(given(reference, self.name)) if word not in ARTICLES]
+        if not found and not wanted:
+            return _agreement(_without_articles(output) == _without_articles(reference))
         return overlap((Counter(found) & Counter(wanted)).total(), len(found), len(wanted))
 
 
@@ -202,7 +214,8 @@ class RougeL(ColumnScorer):
     """The longest sequence of words that output and reference share in order, others between them allowed.
 
     Words are runs of letters and digits in lower case, of any script, as they are; no stemming. Where neither has a
-    word they agree (1). Reference: C.-Y. Lin (2004), "ROUGE: a package for automatic evaluation of summaries", ACL.
+    word they agree (1) if they are the same text. Reference: C.-Y. Lin (2004), "ROUGE: a package for automatic
+    evaluation of summaries", ACL.
     """
 
     default_score = "f1"
@@ -213,7 +226,17 @@ class RougeL(ColumnScorer):
     def score(self, output: Any, reference: Any) -> Mapping[str, float]:
         """Return the share of the output's words (precision), of the reference's (recall), and F1."""
         found, wanted = words_of(output, instead=" "), words_of(given(reference, self.name), instead=" ")
+        if not found and not wanted:
+            return _agreement(normalised(output) == normalised(reference))
         return overlap(common_length(found, wanted), len(found), len(wanted))
+
+
+def _without_articles(value: object) -> list[str]:
+    return [word for word in normalised(value).lower().split() if word not in ARTICLES]
+
+
+def _agreement(is_same: bool) -> Mapping[str, float]:
+    return dict.fromkeys(("f1", "precision", "recall"), float(is_same))
 
 
 def words_of(value: object, *, instead: str = "") -> list[str]:
@@ -228,11 +251,9 @@ def _is_punctuation(character: str) -> bool:
 
 
 def overlap(common: int, found: int, wanted: int) -> Mapping[str, float]:
-    """Return precision, recall and F1 of what two sides have in common, by how much each has; 1 where neither has."""
-    if not found and not wanted:
-        return {"f1": 1.0, "precision": 1.0, "recall": 1.0}
+    """Return precision, recall and F1 of what two sides have in common, by how much each has; 0 where one has none."""
     return {
-        "f1": 2 * common / (found + wanted),
+        "f1": 2 * common / (found + wanted) if found + wanted else 0.0,
         "precision": common / found if found else 0.0,
         "recall": common / wanted if wanted else 0.0,
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simeval.engine.users.wording import asks, assistant_phrase, promises, refuses, told_words
+from simeval.core.wording import asks, assistant_phrase, promises, refuses, told_words
 
 
 @pytest.mark.parametrize("text", ["PLEASE PROVIDE your number", "Bitte NENNEN Sie Ihre Nummer", "Go on? (YES / NO)"])
