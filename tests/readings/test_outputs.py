@@ -16,13 +16,13 @@ APP = """
 import asyncio
 import os
 
-asked = 0
+first = []
 
-async def slow_at_last(message):
-    global asked
-    asked += 1
-    if asked > 14:
-        await asyncio.sleep(3600)
+async def slow_at_last(message, session_id):
+    if session_id not in first:
+        if len(first) == 14:
+            await asyncio.sleep(3600)
+        first.append(session_id)
     return "I track orders."
 
 def good(message):

@@ -16,7 +16,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.stems import content_stems, stem
 from simeval.core.wording import told_words
 from simeval.engine.populations.habits import GREETING
-from simeval.engine.users.languages import is_common
+from simeval.core.languages import is_common
 from simeval.stats.binomial import clopper_pearson
 
 MOST_READ = 2_000  # openings, evenly spread over all: every one is held against every other

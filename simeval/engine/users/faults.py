@@ -36,7 +36,7 @@ from simeval.core.wording import (
 )
 from simeval.engine.users.asked_for import asked_for
 from simeval.engine.users.identifiers import Identifier, identifiers, is_told, names_of_things, squeezed
-from simeval.engine.users.languages import ANY, has_latin_letters, is_script, language_of, named_languages
+from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
 from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.suites.scenario import ScenarioTest
 

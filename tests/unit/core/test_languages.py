@@ -2,7 +2,7 @@
 
 import pytest
 
-from simeval.engine.users.languages import ANY, language_of, named_languages
+from simeval.core.languages import ANY, language_of, named_languages
 
 
 @pytest.mark.parametrize(
