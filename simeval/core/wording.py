@@ -8,8 +8,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from simeval.core.stems import content_stems
 from simeval.core.languages import is_common
+from simeval.core.stems import content_stems
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
 

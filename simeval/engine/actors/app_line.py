@@ -10,14 +10,15 @@ turn ──► limits and pace ──► ask ──┬──► it answered, or 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from math import inf
-from random import uniform
 from time import monotonic
 from typing import TypeVar
 
 import anyio
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from simeval.core.counted import counted_of
 from simeval.core.logs import warn_all
+from simeval.core.retrying import Attempts, WaitAsAsked
 from simeval.core.waits import Waits, in_words
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.models.limits.gate import Gate
@@ -56,13 +57,21 @@ class AppLine:
     _was_reached: bool = field(default=False, init=False)
     _refusing_since: float | None = field(default=None, init=False)
     _is_told: bool = field(default=False, init=False)
+    _policy: Retrying = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._policy = Retrying(
+            stop=stop_after_attempt(MOST_TRIES),
+            wait=WaitAsAsked(wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=LONGEST_WAIT_SECONDS)),
+            retry=retry_if_exception(self._can_pass),
+        )
 
     async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work of a turn when it is its time, and again where the app could not be asked.
 
         Raises what the work raises, AppNotAsked only where trying again is no use, and AppUnusable.
         """
-        tries = 0
+        attempts: Attempts | None = None
         while True:
             ticket = await self.gate.enter(self._wait)
             outcome: Outcome = "abandoned"
@@ -78,12 +87,12 @@ class AppLine:
                 raise
             finally:
                 self._end(ticket, outcome)
-            tries += 1
-            can_pass = refused.outcome == "later" or (refused.outcome == "network" and self._was_reached)
-            if not can_pass or tries >= MOST_TRIES:
-                refused.tries = tries
+            attempts = attempts or Attempts(self._policy)
+            wait = attempts.wait_after(refused, is_unlucky=refused.retry_after is not None)
+            if wait is None:
+                refused.tries = attempts.made
                 raise refused
-            seconds = self._until_next(refused, tries)
+            seconds = self._until_next(refused, wait)
             self.refusals += 1
             self._last_refusal = refused.problem
             with self.waits.during("refused", self.name, seconds=seconds):
@@ -103,16 +112,19 @@ class AppLine:
         if outcome == "answered":
             self._was_reached, self._refusing_since = True, None
 
-    def _until_next(self, error: AppNotAsked, tries: int) -> float:
-        """Return the seconds until a turn that could not be asked is tried again. Raises AppUnusable."""
+    def _can_pass(self, error: BaseException) -> bool:
+        """Return whether a turn that could not be asked may be worth another try."""
+        assert isinstance(error, AppNotAsked)
+        return error.outcome == "later" or (error.outcome == "network" and self._was_reached)
+
+    def _until_next(self, error: AppNotAsked, seconds: float) -> float:
+        """Return the seconds until a turn is tried again, within the outage. Raises AppUnusable."""
         now = monotonic()
         self._refusing_since = now if self._refusing_since is None else self._refusing_since
         if not self._is_told and now - self._refusing_since > TOLD_SECONDS:
             self._is_told = True
             most = in_words(self.outage_seconds)
             warn_all(f"{self.name} refuses every message ({error.problem}); waiting for it, {most} at most (--outage)")
-        bound = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (tries - 1))
-        seconds = error.retry_after if error.retry_after is not None else uniform(0.0, bound)
         refused_for = now - self._refusing_since
         if refused_for > self.outage_seconds or seconds > self.outage_seconds:
             raise AppUnusable(self.name, error.problem, refused_for)

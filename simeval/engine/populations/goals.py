@@ -13,10 +13,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 
 from simeval.core.conversation import Conversation
+from simeval.core.languages import is_common
 from simeval.core.stems import content_stems, stem
 from simeval.core.wording import told_words
 from simeval.engine.populations.habits import GREETING
-from simeval.core.languages import is_common
 from simeval.stats.binomial import clopper_pearson
 
 MOST_READ = 2_000  # openings, evenly spread over all: every one is held against every other

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from simeval.core.conversation import Conversation
+from simeval.core.languages import called, language_of
 from simeval.core.wording import words
 from simeval.engine.populations.axes import AXES, CHATS, LENGTHS, LONGEST_CHAT, UNKNOWN
 from simeval.engine.populations.spelling import Spelling
-from simeval.core.languages import called, language_of
 
 _OFTEN = 1 / 3  # of the messages, from which a habit is one
 _MANY_SLIPS = 1 / 30  # of the words

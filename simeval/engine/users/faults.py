@@ -24,6 +24,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.fuzz import ratio
 
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
+from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
 from simeval.core.stems import content_stems
 from simeval.core.wording import (
     agrees,
@@ -36,7 +37,6 @@ from simeval.core.wording import (
 )
 from simeval.engine.users.asked_for import asked_for
 from simeval.engine.users.identifiers import Identifier, identifiers, is_told, names_of_things, squeezed
-from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
 from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.suites.scenario import ScenarioTest
 
