@@ -43,13 +43,20 @@ def try_(context: click.Context, /, **options: Any) -> None:
 
 @click.command(context_settings=CONTEXT)
 @click.argument("app")
-@click.option("--message", default="Hello, what can you do for me?", show_default=True, help="What is said to it.")
+@click.option(
+    "--message",
+    default="Hello, what can you do for me?",
+    show_default=True,
+    help="What is said first; the code word follows.",
+)
 @color_option
 def probe(app: str, **options: Any) -> None:
-    """Send APP one message, and show how its answer is read.
+    """Hold two short conversations with APP at once, and show how it is set up and read.
 
-    APP is what `simeval run --app` takes, but for a function or a model, or a suite file that names or describes one
-    under `app:`. Exit status: 0; 2 it could not be used; 3 it gave no answer.
+    Each says a code word of its own and asks for it: so it shows what is sent, how answers are read, whether the
+    session is kept, and whether conversations mix. APP is what `simeval run --app` takes, but for a model, or a suite
+    file that names or describes one under `app:`. Exit status: 0 nothing wrong is found; 1 the session is proven not
+    to be kept, or conversations to mix; 2 it could not be used; 3 it gave no answer.
     """
     from simeval.cli.probe import probe as send
 
@@ -124,7 +131,11 @@ def completion(context: click.Context, /, shell: str) -> None:
     "--app", help=f"The app that the suite is for: {APP_FORMS}.  [default: asked on a terminal, else a new app.py]"
 )
 def init(folder: Path, app: str | None) -> None:
-    """Write a commented starter suite into FOLDER, for your app or with an app handler to start from."""
+    """Write a commented starter suite into FOLDER, for your app or with an app handler to start from.
+
+    An app that is reached by a protocol is probed then, as `simeval probe` does; where it does not answer, the suite
+    is written all the same.
+    """
     from simeval.cli.init import write_starter
 
     raise SystemExit(write_starter(folder, app))

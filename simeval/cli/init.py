@@ -4,9 +4,11 @@ import json
 import sys
 from pathlib import Path
 
-from simeval.cli.output import BAD_INPUT, status_of
+from simeval.cli.output import BAD_INPUT, show, status_of
+from simeval.cli.probe import first_look
 from simeval.cli.starter_apps import HANDLER, app_section, asked_app, is_reached, lies_in
 from simeval.core.settings import DEFAULTS
+from simeval.core.terminal import printed
 from simeval.suites.apps.named import names_object
 
 SUITE = """\
@@ -94,8 +96,9 @@ def _write(folder: Path, app: str) -> int:
     is_elsewhere = names_object(app) and not is_ours and not lies_in(folder, app)
     where = "" if folder == Path() or is_elsewhere else f"cd {folder} && "
     suite = folder / "suite.yaml" if is_elsewhere else "suite.yaml"
-    if is_reached(app):
-        sys.stdout.write(f"see what is understood of its answers: {where}simeval probe {suite}\n")
+    if is_reached(app) and (problem := first_look(app)):
+        show("\n".join(printed().wrap(f"your app gives no answer yet: {problem}")), None)
+        sys.stdout.write(f"once it does, see what is understood of it: {where}simeval probe {suite}\n")
     if is_elsewhere and not lies_in(Path(), app):
         nor = "" if folder == Path() else f", nor in {folder}"
         sys.stdout.write(f"there is no module {app.partition(':')[0]} here yet{nor}: write it first\n")

@@ -32,7 +32,7 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "merge": "Merge the runs of a suite's shards (`simeval run --shard 1/8` to 8/8) into one run.",
     "persona": "Create, check and calibrate the persona of a brand.",
     "plan": "Plan sample sizes before paying for a call.",
-    "probe": "Send APP one message, and show how its answer is read.",
+    "probe": "Hold two short conversations with APP at once, and show how it is set up and read.",
     "prompts": "List the prompts that models are sent, or print the one called NAME, ready to save and edit.",
     "rubric": "Show the rubric by which each expectation of SUITE will be judged.",
     "run": "Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.",

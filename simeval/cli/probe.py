@@ -1,91 +1,140 @@
-"""What `simeval probe` does: one message to an app that is no function, and what was understood of its answer."""
+"""What `simeval probe` does: two short conversations with an app at once, and what was understood of its answers."""
 
 import json
 import sys
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
+from typing import Any
 
 import anyio
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.output import NOT_COMPLETED, show, status_of
-from simeval.core.capture import Caught, capture, place_of, said_of
+from simeval.cli.two_talks import Proof, Talk, Turn, held
 from simeval.core.conversation import SESSION
+from simeval.core.frames import defined_at
 from simeval.core.redaction import Redactor
 from simeval.core.serialization import plain
+from simeval.core.settings import DEFAULTS
 from simeval.core.tables import printable
 from simeval.core.terminal import Color, Terminal, terminal_of
-from simeval.errors import DefinitionError
-from simeval.suites.apps.named import app_of
-from simeval.suites.apps.outcomes import of_exception
-from simeval.suites.apps.remote_app import SHOWN, Exchange, RemoteApp, TimedResponse
+from simeval.errors import DefinitionError, SimevalError
+from simeval.suites.apps.named import app_of, name_of
+from simeval.suites.apps.remote_app import SHOWN, RemoteApp
 from simeval.suites.cast import Cast
 from simeval.suites.files import SUFFIXES
 from simeval.suites.worlds import secrets_of
 
+MESSAGE = "Hello, what can you do for me?"
 LABEL = 12  # cells of the names before what is shown
+WRONG = 1
+SECONDS_AT_INIT = 20.0  # for an answer, where nobody has asked to see one
 
 
 def probe(named: str, *, message: str, color: Color) -> int:
-    """Send one message and show what came of it; give the exit status."""
+    """Hold two conversations, show what came of them, and give the exit status."""
 
     def work() -> int:
-        app = _app(named)
-        exchange, seconds = anyio.run(_sent, app, message)
-        terminal, redactor = terminal_of(sys.stdout, color), Redactor.of(())
-        redactor.learn(secrets_of(app))
-        for name, text in _parts(app, message, exchange, seconds):
-            show("\n".join(_line(terminal, name, redactor.clean(text))), None)
-        return NOT_COMPLETED if exchange.response is None else 0
+        app, seconds = _app(named)
+        return _show(app, anyio.run(held, app, message, seconds), color)
 
     return status_of(work)
 
 
-async def _sent(app: RemoteApp, message: str) -> tuple[Exchange, float]:
-    async with app:
-        clock = perf_counter()
-        made = await capture(partial(app.exchange, [{"role": "user", "content": message}], {}))
-        seconds = perf_counter() - clock
-        if isinstance(made, Caught):  # an agent may raise anything
-            said = said_of(made.error) + place_of(made.error)
-            return Exchange("an error", "", failure=of_exception(made.error, said)), seconds
-        exchange = made
-        if exchange.response is not None:
-            await app.leave(exchange.response.state)
-        return exchange, exchange.response.seconds if isinstance(exchange.response, TimedResponse) else seconds
+def first_look(named: str) -> str:
+    """Show what an app answers, as `probe` does; return why it cannot be seen yet, else nothing."""
+    try:
+        app = app_of(named)
+        talks = anyio.run(held, app, MESSAGE, SECONDS_AT_INIT)
+    except SimevalError as error:
+        return str(error)
+    if not any(talk.answers for talk in talks):
+        return Redactor.of(secrets_of(app)).clean(talks[0].turns[0].problem)
+    _show(app, talks, "auto")
+    return ""
 
 
-def _app(named: str) -> RemoteApp:
-    """Return the app that a name means, or that a suite file describes. Raises DefinitionError."""
-    is_suite = Path(named).suffix in SUFFIXES
-    app = app_of(read_suite(named, Cast(), roles=())[1].app if is_suite else named)
-    if not isinstance(app, RemoteApp):
+def _app(named: str) -> tuple[Any, float]:
+    """Return the app that a name means, or that a suite file describes, and its seconds. Raises DefinitionError."""
+    is_suite, seconds = Path(named).suffix in SUFFIXES, DEFAULTS.app_timeout_seconds
+    app: Any = named
+    if is_suite:
+        suite, cast = read_suite(named, Cast(), roles=())
+        app, seconds = cast.app, suite.settings.app_timeout_seconds
+    app = app_of(app)
+    if isinstance(app, str):
         do = f"try it with `simeval try {named if is_suite else f'SUITE --app {named}'}`"
-        found = f"{'its app' if is_suite else 'it'} is a function or a model, which needs no probe"
+        found = f"{'its app' if is_suite else 'it'} is a model, which needs no probe"
         raise DefinitionError(f"{'suite' if is_suite else 'app'} {named!r}", found=found, do=do)
-    return app
+    return app, seconds
 
 
-def _parts(app: RemoteApp, message: str, exchange: Exchange, seconds: float) -> Iterator[tuple[str, str]]:
-    yield "app", app.name
-    yield "sent", message
-    yield "came back", f"{exchange.status}, in {1000 * seconds:.0f} ms"
-    yield "as it came", exchange.body[: 5 * SHOWN] or "nothing"
-    yield from exchange.notes.items()
-    if exchange.response is None:
-        yield "no answer", str(exchange.failure or "")
+def _show(app: Any, talks: Sequence[Talk], color: Color) -> int:
+    """Show two conversations and what they prove; return the exit status."""
+    terminal, redactor, proof = terminal_of(sys.stdout, color), Redactor.of(()), Proof.of(talks)
+    redactor.learn(secrets_of(app))
+    for name, text in _parts(app, talks, proof):
+        show("\n".join(_line(terminal, name, redactor.clean(text))), None)
+    is_answered = all(turn.answer for talk in talks for turn in talk.turns)
+    return WRONG if proof.is_wrong else 0 if is_answered else NOT_COMPLETED
+
+
+def _parts(app: Any, talks: Sequence[Talk], proof: Proof) -> Iterator[tuple[str, str]]:
+    handler = talks[0].handler
+    place = "" if isinstance(app, RemoteApp) else defined_at(handler.function)
+    yield "app", f"{name_of(app)} ({place})" if place else name_of(app)
+    first, *later = talks[0].turns
+    if not first.sent:
+        yield "sent", first.said
+    if not isinstance(app, RemoteApp):
+        yield "given", ", ".join((*handler.places, *handler.names.values()))
+    for name, text in first.sent.items():
+        yield name, text[: 5 * SHOWN]
+    yield from _answer(first, {})
+    for turn in later:
+        yield "then sent", _changed(first.sent, turn.sent) or turn.said
+        yield from _answer(turn, first.exchange.notes if first.exchange else {})
+    for turn in talks[1].turns:
+        if turn.problem and not any(each.problem == turn.problem for each in talks[0].turns):
+            yield "no answer", f"in the other conversation: {turn.problem}"
+    if talks[0].answers:
+        yield "session", proof.session
+        yield "two at once", proof.at_once
+
+
+def _answer(turn: Turn, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield how a turn was answered, but for notes that are known."""
+    status = turn.exchange.status if turn.exchange else "an answer" if turn.answer else "nothing"
+    yield "came back", f"{status}, in {1000 * turn.seconds:.0f} ms"
+    notes = turn.exchange.notes if turn.exchange else {}
+    if turn.exchange:
+        yield "as it came", turn.exchange.body[: 5 * SHOWN] or "nothing"
+    yield from ((name, note) for name, note in notes.items() if known.get(name) != note)
+    if turn.answer is None:
+        yield "no answer", turn.problem
         return
-    yield "reply", exchange.response.response or "nothing: its text is empty"
-    for call in exchange.response.tool_calls or ():
-        yield "tool call", json.dumps(call, ensure_ascii=False)
-    told = {name: value for name, value in exchange.response.metadata.items() if name not in (SESSION, *exchange.notes)}
-    for name, value in told.items():
-        yield name.replace("_", " "), value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
-    session = exchange.response.state["session"]
-    kept = {"named by us": session["given"], "named by the app": session["theirs"], "cookies": session["cookies"]}
-    yield "session", "; ".join(f"{name}: {value}" for name, value in kept.items() if value)
+    yield "reply", turn.answer.content or "nothing: its text is empty"
+    for call in turn.answer.tool_calls:
+        yield "tool call", json.dumps(plain(call), ensure_ascii=False)
+    for name, value in turn.answer.metadata.items():
+        if name not in (SESSION, *notes):
+            shown = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+            yield name.replace("_", " "), shown
+
+
+def _changed(first: Mapping[str, str], second: Mapping[str, str]) -> str:
+    """Return what of a second request is not as in the first: of JSON, the fields."""
+    changed = [_fields(part, first.get(name, "")) for name, part in second.items() if part != first.get(name)]
+    return "\n".join(changed)[: 5 * SHOWN]
+
+
+def _fields(part: str, before: str) -> str:
+    try:
+        new, old = json.loads(part), json.loads(before)
+        different = {name: value for name, value in new.items() if name not in old or old[name] != value}
+    except (ValueError, AttributeError, TypeError):
+        return part
+    return json.dumps(different, ensure_ascii=False)
 
 
 def _line(terminal: Terminal, name: str, text: str) -> list[str]:

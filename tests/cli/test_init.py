@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 
 from simeval.cli.init import write_starter
@@ -35,7 +36,7 @@ async def server() -> AsyncIterator[ProtocolServer]:
 async def test_a_starter_for_an_app_of_any_protocol_runs_with_it(
     protocol: str, server: ProtocolServer, tmp_path: Path
 ) -> None:
-    status = write_starter(tmp_path, address_of(protocol, "good", server))
+    status = await anyio.to_thread.run_sync(write_starter, tmp_path, address_of(protocol, "good", server))
     suite = load_suite(str(tmp_path / "suite.yaml"))
     results = await Engine(sample_size=1).evaluate([suite[0]], app_of(suite.cast.app))
 

@@ -88,7 +88,9 @@ def test_the_app_of_the_project_is_probed(folder: Path) -> None:
 
     done = simeval(folder, "probe", "suite.yaml")
 
-    assert "its app is a function or a model, which needs no probe" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "app         shop:handle (shop.py, line 1)" in done.stdout
+    assert "reply       Which code word did I give you?" in done.stdout
 
 
 def test_runs_are_compared_and_judges_agree_at_the_level_of_the_project(folder: Path) -> None:

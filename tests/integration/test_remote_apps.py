@@ -90,12 +90,13 @@ async def test_probe_shows_what_was_understood(server: WebApp, tmp_path: Path) -
     refused = await anyio.to_thread.run_sync(probe, "offline/app")
 
     assert answered.returncode == 0
-    assert "reply       1: Hi" in answered.stdout
+    assert "reply       1: Hi. My code word is " in answered.stdout
+    assert "reply       2: Which code word did I give you?" in answered.stdout
     assert "came back   HTTP 200, application/json, in " in answered.stdout
     assert failed.returncode == 3
     assert "no answer   it answered with a page of HTML" in failed.stdout
     assert refused.returncode == 2
-    assert "it is a function or a model" in refused.stderr
+    assert "it is a model, which needs no probe" in refused.stderr
 
 
 def test_a_mistake_in_an_apps_description_is_told_with_its_line(tmp_path: Path) -> None:

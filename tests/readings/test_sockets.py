@@ -173,5 +173,5 @@ async def test_probe_says_that_the_app_greets(tmp_path: Any) -> None:
     async with socket_server(SocketServer([WELCOME])) as server:
         done = await anyio.to_thread.run_sync(probe)
 
-    assert "reply       answer 1 to a" in done.stdout
+    assert "reply       answer 1 to a. My code word is " in done.stdout
     assert "it also greets: Welcome to the shop!" in done.stdout

@@ -320,10 +320,10 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("attack", "mistaken_app:handle", "--secret", "X"),
         "breach.secrets: found one of fewer than 3 characters, which an answer may have by chance; give a longer one.",
     ),
-    "a function is probed": (
-        f"app: mistaken_app:handle\n{SUITE}",
+    "a model is probed": (
+        f"app: offline/app\n{SUITE}",
         ("probe", "suite.yaml"),
-        "suite 'suite.yaml': its app is a function or a model, which needs no probe; try it with "
+        "suite 'suite.yaml': its app is a model, which needs no probe; try it with "
         "`simeval try suite.yaml`.",
     ),
     "the labels have no folder": (

@@ -5,6 +5,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from shutil import which
 from subprocess import DEVNULL
 from tempfile import TemporaryFile
@@ -60,8 +61,10 @@ class CommandApp(ProtocolApp):
             "messages": list(messages),
             "session": kept.theirs or kept.given,
         }
+        text = json.dumps(asked)
+        reply.sent = partial(dict, sent="JSON on its standard input", body=text)
         with TemporaryFile() as written:  # and no pipe, which breaks where the program does not read it to its end
-            written.write(json.dumps(asked).encode())
+            written.write(text.encode())
             written.seek(0)
             known = {**os.environ, "TRACEPARENT": kept.new_traceparent()}
             status, out, complaint = await said_by(shlex.split(self.command), stdin=written, env=known)

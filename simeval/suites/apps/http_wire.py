@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -93,6 +94,7 @@ class Wire:
         """
         import aiohttp
 
+        reply.sent = request.parts
         try:
             async with (
                 self,
@@ -136,6 +138,17 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "POST"
     query: Sequence[tuple[str, str]] | None = None
+
+    def parts(self) -> Mapping[str, str]:
+        """Return its parts by their names, as a person reads them."""
+        found = {
+            "sent": f"{self.method} {shown(self.url)}",
+            "query": ", ".join(f"{name}={value}" for name, value in self.query or ()),
+            "headers": ", ".join(f"{name}: {value}" for name, value in self.headers.items()),
+            "body": json.dumps(self.body, ensure_ascii=False) if self.body is not None else "",
+            "data": (self.data or b"").decode("utf-8", "replace"),
+        }
+        return {name: part for name, part in found.items() if part}
 
 
 async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}) -> AsyncIterator[Any]:

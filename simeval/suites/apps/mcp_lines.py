@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
@@ -112,6 +113,7 @@ class ProcessLine:
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         called = call(method, params)
+        self.reply.sent = partial(dict, sent="a line", body=json.dumps(called))
         await self._write(called)
         while True:
             try:

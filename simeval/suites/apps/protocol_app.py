@@ -69,22 +69,26 @@ class ProtocolApp(ABC):
     async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
         """Ask for an answer to the last of these messages, and return what came back."""
         kept, reply = Session.of(state), Reply(self._reading)
+        sent = partial(self._parts_sent, reply)
         try:
             kept = await self._turn(messages, kept, reply)
         except AppFailure as failure:
             failure.args = (hidden(str(failure), self._templates, reply.hides),)
             came = hidden(reply.came, self._templates, reply.hides)
-            return Exchange(reply.status, came, failure=failure, notes=self._notes(reply))
+            return Exchange(reply.status, came, failure=failure, notes=self._notes(reply), sent=sent)
         response = reply.response(kept)
         if session := self.session_of(response.state):
             response = replace(response, metadata={**response.metadata, SESSION: session})
         if reply.hides:
             response = _without(reply.hides, response)
         came = hidden(reply.came, self._templates, reply.hides)
-        return Exchange(reply.status, came, response=response, notes=self._notes(reply))
+        return Exchange(reply.status, came, response=response, notes=self._notes(reply), sent=sent)
 
     def _notes(self, reply: Reply) -> Mapping[str, str]:
         return {name: hidden(note, self._templates, reply.hides) for name, note in reply.notes.items()}
+
+    def _parts_sent(self, reply: Reply) -> Mapping[str, str]:
+        return {name: hidden(part, self._templates, reply.hides) for name, part in reply.sent().items()}
 
     @property
     def has_session(self) -> bool:

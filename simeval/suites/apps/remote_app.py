@@ -3,7 +3,7 @@
 messages, state ──► request ──► exchange ──► response, state      state: the session, what is to be sent back
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
@@ -26,7 +26,8 @@ class TimedResponse(AppResponse):
 class Exchange:
     """What was sent to an app and what came back: as it came, and as it was understood.
 
-    Of `response` and `failure` one is None. `notes` say how it was read, where that is worth a word.
+    Of `response` and `failure` one is None. `notes` say how it was read, where that is worth a word. `sent` gives the
+    parts of the last request by their names, without secrets that were taken from the environment or a login.
     """
 
     status: str
@@ -34,6 +35,7 @@ class Exchange:
     response: AppResponse | None = None
     failure: AppFailure | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    sent: Callable[[], Mapping[str, str]] = field(default=dict, repr=False)
 
     def answer(self) -> AppResponse:
         """Return what was understood. Raises AppFailure where that is no answer."""

@@ -4,7 +4,7 @@ value or event ──► where its text is ──► text, or parts (texts and t
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -127,6 +127,7 @@ class Reply:
     notes: dict[str, str] = field(default_factory=dict)  # how it was read, where that is worth a word
     seconds: float | None = None  # how long the answer took, where that is not the time of the whole exchange
     hides: Mapping[str, str] = field(default_factory=dict)  # values that nobody is to see, with their names
+    sent: Callable[[], Mapping[str, str]] = field(default=dict, repr=False)  # parts of what was asked last, by names
     _since: float = field(default_factory=perf_counter)
     _told: ToldCalls = field(default_factory=ToldCalls)
     _unread: list[Any] = field(default_factory=list)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -214,6 +215,7 @@ class SocketApp(DescribedApp):
 
     async def _say(self, text: str, socket: aiohttp.ClientWebSocketResponse, reply: Reply) -> None:
         reply.begin()
+        reply.sent = partial(dict, sent="a frame", body=text)
         try:
             await socket.send_str(text)
         except OSError as error:
