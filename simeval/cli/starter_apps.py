@@ -28,6 +28,10 @@ app:
   # tool_calls: $.output.calls   # and so on: session, context
 """
 
+_UNTIL = """\
+  # until: {type: done}          # the last frame of an answer, where it comes in several; or a path, such as $.done
+"""
+
 
 def checked(named: str) -> str:
     """Return the name of an app. Raises DefinitionError where it names none; a module may still be to be written."""
@@ -106,7 +110,7 @@ def asked_app(named: str | None) -> str:
 def app_section(named: str) -> str:
     """Return what a suite says of its app."""
     if re.match(r"(https?|wss?)://", named):
-        return _AT_URL.format(app=json.dumps(named))
+        return _AT_URL.format(app=json.dumps(named)) + (_UNTIL if named.startswith("ws") else "")
     return f"app: {json.dumps(named)}\n"
 
 
