@@ -302,7 +302,11 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
         ranks=[0],
         target=target,
         roles=[("judge", name) for name in judges if plan.judged],
-        fields={"dataset": record_of(plan), "metadata": clean_values(plain(asked.metadata), clean)},
+        fields={
+            "dataset": record_of(plan),
+            "metadata": clean_values(plain(asked.metadata), clean),
+            "doubt": "" if target else asked.dataset.doubt,
+        },
         forecast=partial(
             forecast_experiment,
             plan,
