@@ -153,7 +153,7 @@ async def test_where_trials_are_taken_over_into_a_larger_sample_nothing_is_promi
 async def test_answers_of_a_run_that_its_data_ended_promise_nothing_when_they_are_scored(
     tmp_path: Path, early_stopping: bool
 ) -> None:
-    store = {"store": tmp_path / "store.db"}
+    store: dict[str, Any] = {"store": tmp_path / "store.db"}
     [result] = await run(lambda message: "good", suite(1), **store, early_stopping=early_stopping, min_trials=5)
     database = open_database(store["store"])
     then = Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=0.7))

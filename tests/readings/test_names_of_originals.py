@@ -84,22 +84,28 @@ def test_a_name_that_is_used_or_imported_says_what_it_is_called_here(package: st
 
 
 @pytest.mark.parametrize(
-    ("make", "here"),
+    ("made", "given", "here"),
     [
-        (lambda: engine(client=object()), "client=: in simeval it is judge_model="),
-        (lambda: engine(num_repetitions=3), "num_repetitions=: in simeval it is Engine.experiment"),
-        (lambda: SuccessRateEvaluator(proportion=0.8), "proportion=: in simeval it is min_proportion="),
-        (lambda: RatingProportionEvaluator(min_score=6), "min_score=: in simeval it is threshold=, or min_rating="),
-        (lambda: ScenarioTest("Refunds"), r"ScenarioTest\(title=..., given=..., when=..., then=...\)"),
-        (lambda: ScenarioTest(title="Refunds", evaluator=None), "evaluator=: in simeval it is then=Expectation"),
-        (lambda: Expectation(metric="turn_count"), "metric=: in simeval it is scorer="),
+        (engine, {"client": object()}, "client=: in simeval it is judge_model="),
+        (engine, {"num_repetitions": 3}, "num_repetitions=: in simeval it is Engine.experiment"),
+        (SuccessRateEvaluator, {"proportion": 0.8}, "proportion=: in simeval it is min_proportion="),
+        (RatingProportionEvaluator, {"min_score": 6}, "min_score=: in simeval it is threshold=, or min_rating="),
+        (ScenarioTest, {"evaluator": None}, "evaluator=: in simeval it is then=Expectation"),
+        (Expectation, {"metric": "turn_count"}, "metric=: in simeval it is scorer="),
     ],
 )
 def test_an_argument_that_engines_evaluators_and_scenarios_have_elsewhere_says_what_it_is_called_here(
-    make: Any, here: str
+    made: Any, given: Mapping[str, Any], here: str
 ) -> None:
     with pytest.raises((TypeError, DefinitionError), match=here):
-        make()
+        made(**given)
+
+
+def test_a_scenario_that_is_made_of_its_title_alone_says_what_it_takes() -> None:
+    made: Any = ScenarioTest
+
+    with pytest.raises(TypeError, match=r"ScenarioTest\(title=..., given=..., when=..., then=...\)"):
+        made("Refunds")
 
 
 def test_an_evaluator_of_ones_own_may_have_an_argument_that_an_original_has() -> None:
