@@ -1,6 +1,5 @@
 """What `simeval agree` does: holds a run's judge against people's labels, or draws trials for them to label."""
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.judge_agreement import agreement, load_run
 from simeval.analysis.labels import Label, draw_sample, judged_in, labels_of, write_sample
 from simeval.cli.compare import load_result
-from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.cli.output import STDOUT, require_writable, show, status_of, write_json, write_text
 from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 
@@ -80,7 +79,7 @@ def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> 
     run = load_run(load_result(result, store, f"result {result!r}", of_a_suite=True))
     rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
     write_sample(rows, out)
-    sys.stdout.write(SAMPLED.format(rows=len(rows), out=out, drawn=min(sample, trials), trials=trials))
+    write_text(STDOUT, SAMPLED.format(rows=len(rows), out=out, drawn=min(sample, trials), trials=trials))
 
 
 def _refuse() -> None:

@@ -1,10 +1,9 @@
 """What `simeval init` writes, a suite for an app and perhaps a handler to start from, and the schema of suites."""
 
 import json
-import sys
 from pathlib import Path
 
-from simeval.cli.output import BAD_INPUT, show, status_of
+from simeval.cli.output import BAD_INPUT, say, show, status_of
 from simeval.cli.probe import first_look
 from simeval.cli.starter_apps import HANDLER, app_section, asked_app, is_reached, lies_in
 from simeval.core.settings import DEFAULTS
@@ -83,26 +82,24 @@ def _write(folder: Path, app: str) -> int:
         taken = [str(path) for path in files if path.exists()]
         if taken:
             yours = "name your app with --app, or " if is_ours and len(taken) < len(files) else ""
-            sys.stderr.write(f"simeval: already there: {', '.join(taken)}; {yours}name another folder.\n")
-            return BAD_INPUT
+            return say(f"already there: {', '.join(taken)}; {yours}name another folder.", BAD_INPUT)
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
             path.write_text(text, encoding="utf-8")
-            sys.stdout.write(f"wrote {path}\n")
+            show(f"wrote {path}", None)
     except OSError as error:
         why = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror
-        sys.stderr.write(f"simeval: cannot write into {folder} ({why}); name another folder.\n")
-        return BAD_INPUT
+        return say(f"cannot write into {folder} ({why}); name another folder.", BAD_INPUT)
     is_elsewhere = names_object(app) and not is_ours and not lies_in(folder, app)
     where = "" if folder == Path() or is_elsewhere else f"cd {folder} && "
     suite = folder / "suite.yaml" if is_elsewhere else "suite.yaml"
     if is_reached(app) and (problem := first_look(app)):
         show("\n".join(printed().wrap(f"your app gives no answer yet: {problem}")), None)
-        sys.stdout.write(f"once it does, see what is understood of it: {where}simeval probe {suite}\n")
+        show(f"once it does, see what is understood of it: {where}simeval probe {suite}", None)
     if is_elsewhere and not lies_in(Path(), app):
         nor = "" if folder == Path() else f", nor in {folder}"
-        sys.stdout.write(f"there is no module {app.partition(':')[0]} here yet{nor}: write it first\n")
-    sys.stdout.write(f"now run: {where}simeval run {suite}{' --app app:handle' if is_ours else ''}\n")
+        show(f"there is no module {app.partition(':')[0]} here yet{nor}: write it first", None)
+    show(f"now run: {where}simeval run {suite}{' --app app:handle' if is_ours else ''}", None)
     return 0
 
 
@@ -115,5 +112,5 @@ def show_schema() -> int:
     """Print the JSON schema of suite files; give 0."""
     from simeval.suites.schema import suite_schema
 
-    sys.stdout.write(f"{json.dumps(suite_schema(), indent=1)}\n")
+    show(json.dumps(suite_schema(), indent=1), None)
     return 0

@@ -17,6 +17,7 @@ from simeval.errors import DefinitionError, SimevalError, StoreError
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on the page of a job
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
+STDOUT = "-"  # as the path of an output
 
 
 def status_of(act: Callable[[], int | None]) -> int:

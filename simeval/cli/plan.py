@@ -9,7 +9,7 @@ import click
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides, written_flags
-from simeval.cli.output import status_of
+from simeval.cli.output import show, status_of
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import room_of
@@ -45,7 +45,7 @@ def show_plan(
     configure_logging("WARNING")
     written = written_flags(context)
 
-    def show() -> int:
+    def work() -> int:
         if bar is not None:
             require_share(bar, "--bar")
         if rate is not None:
@@ -80,10 +80,10 @@ def show_plan(
                 joint=given.joint,
                 min_trials=given.min_trials,
             )
-        sys.stdout.write(f"{found.text(room_of(sys.stdout))}\n")
+        show(found.text(room_of(sys.stdout)), None)
         return 0 if found.can_pass else NOT_PROVABLE
 
-    return status_of(show)
+    return status_of(work)
 
 
 def planned(suite: Suite, run: str, store: str, settings: Settings, *, power: float = POWER) -> Suite:

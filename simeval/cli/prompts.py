@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
-from simeval.cli.output import status_of
+from simeval.cli.output import STDOUT, status_of, write_text
 from simeval.core.tables import indent, line_of
 from simeval.core.terminal import room_of
 from simeval.core.validation import nearest
@@ -21,10 +21,10 @@ _ARGUMENT = "_prompt"
 def show_prompts(name: str | None) -> int:
     """List all prompts, or print one by its name, and give the exit status."""
 
-    def show() -> None:
-        sys.stdout.write(_listed() if name is None else _printed(name))
+    def work() -> None:
+        write_text(STDOUT, _listed() if name is None else _printed(name))
 
-    return status_of(show)
+    return status_of(work)
 
 
 def _listed() -> str:

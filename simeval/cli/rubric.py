@@ -27,8 +27,8 @@ def show_rubrics(
     def listed() -> int:
         given = Cast(judge_model=(judge_model,) if judge_model else ())
         loaded, cast = read_suite(suite, given, overrides=overrides(context), roles=("judge_model",))
-        require_writable(json_path, read=(suite,))
         settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
+        require_writable(json_path, read=(suite, settings.store))
         with placed(cast, settings, "judge_model"):
             engine = Engine(list(cast.judge_model[:1]) or None, settings=settings)
             found = anyio.run(lambda: engine.rubrics(loaded, write=write))

@@ -174,14 +174,14 @@ def _dataset(
     What of a log could not be read is said. What `is_asked_anew` may be rows of any columns.
     """
     if _is_run(file):
-        from simeval.store.runs import Runs  # SQLAlchemy takes a while to load
+        from simeval.store.runs import Runs, has_ended  # SQLAlchemy takes a while to load
         from simeval.store.stored_rows import answers_of
 
         if store is None:
             do = "name a file, or the store of a run with --store"
             raise DefinitionError(f"{str(file)!r}", found="there is neither such a file nor a store", do=do)
         database = open_database(store, must_exist=True)  # it is read while it is scored: open until the end
-        return answers_of(database, Runs(database).find(str(file)), feedback=feedback)
+        return answers_of(database, Runs(database).find(str(file), has_ended), feedback=feedback)
     if feedback:
         raise DefinitionError("--feedback", found=f"{str(file)!r} is a file", do="give a run of the store")
     if columns["recorded"] and format != "auto":
@@ -210,12 +210,12 @@ def _is_run(file: Path) -> bool:
 
 def _require_pairs(runs: Sequence[Path], store: Any) -> None:
     """Raise DefinitionError for runs of suites with different seeds: their trials are no pairs."""
-    from simeval.store.runs import Runs
+    from simeval.store.runs import Runs, has_ended
 
     if len(runs) < 2 or store is None:
         return
     database = open_database(store, must_exist=True)
-    heads = [Runs(database).head(Runs(database).find(str(each))) for each in runs]
+    heads = [Runs(database).head(Runs(database).find(str(each), has_ended)) for each in runs]
     database.close()
     seeds = {each["seed"] for each in heads if "metrics" not in each}
     if len(seeds) > 1:

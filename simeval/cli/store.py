@@ -1,7 +1,7 @@
 """What `simeval show`, `delete` and `datasets` do: look into the store, and clear it of runs."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ from simeval.store.database import Database
 from simeval.store.datasets import Datasets, DatasetSummary
 from simeval.store.feedback import FeedbackBook
 from simeval.store.reports import StoredSource
-from simeval.store.runs import Runs
+from simeval.store.run_summaries import RunSummary
+from simeval.store.runs import Runs, has_ended, is_of_a_suite
 
 DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC)")
 PROGRESS = ("scenario", "trials at most", "conversations", "judged")
@@ -65,8 +66,9 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
 
     def work(database: Database) -> None:
         runs = Runs(database)
-        run_id = _found(runs, run)
         of_rows = any(rows.values())
+        fits = has_ended if of_rows else is_of_a_suite if wanted.is_of_conversations else None
+        run_id = _found(runs, run, fits)
         if wanted.limit is not None and not (of_rows or wanted.is_of_conversations):
             do = "add --failed, --scenario, --trial or --rows, or leave it out"
             raise DefinitionError("--limit", found="the report is shown, which has all scenarios", do=do)
@@ -96,10 +98,10 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
     return with_store(store, work)
 
 
-def _found(runs: Runs, run: str) -> str:
+def _found(runs: Runs, run: str, fits: Callable[[RunSummary], bool] | None) -> str:
     """Return the id of a run. Raises DefinitionError where there is none."""
     try:
-        return runs.find(run)
+        return runs.find(run, fits)
     except DefinitionError:
         if not Path(run).is_file():
             raise

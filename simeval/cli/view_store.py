@@ -42,7 +42,7 @@ def _serve(database: Database, page: str, port: int, *, opens: bool) -> None:
 
     listener, token = listening(port), secrets.token_urlsafe(24)
     address = f"http://{HOST}:{listener.getsockname()[1]}/{token}/{page}"
-    print(f"{database.name} is shown at {address} (Ctrl-C ends it)", flush=True)  # noqa: T201
+    show(f"{database.name} is shown at {address} (Ctrl-C ends it)", None)
     if opens:
         webbrowser.open(address)
     serve(Site(database, database.name, has_labels=True), LabelPages(database), listener, token)

@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from inspect import signature
+from typing import Any, ClassVar, Self
 
 import lazy_loader  # type: ignore[import-untyped]
 
@@ -88,6 +89,66 @@ ARGUMENTS: Mapping[str, str] = {  # of scorers
     "expected_score": "expected=",
     "scale_uncertainty": "scale=",
 }
+_MODEL = "Engine(judge_model=...), a LiteLLM name or a Model object"
+OF_ENGINES: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("client", "llm_client", "model_id", "judge_llm"), "judge_model=, a LiteLLM name or a Model object"
+    ),
+    **dict.fromkeys(("scorers", "metrics"), "Engine.experiment(dataset, app, scorers=...)"),
+    "evaluators": "Engine.experiment(dataset, app, scorers=...), or ScenarioTest(then=...)",
+    **dict.fromkeys(("dataset", "data"), "Engine.experiment(dataset, app)"),
+    **dict.fromkeys(("num_repetitions", "repetitions"), "Engine.experiment(dataset, app, repetitions=...)"),
+    **dict.fromkeys(("max_concurrency", "max_workers", "num_threads"), "concurrency="),
+    **dict.fromkeys(("evaluation_name", "experiment_prefix", "name"), "Engine.experiment(dataset, app, metadata=...)"),
+    "target_column": 'a scorer\'s column_map={"reference": COLUMN}',
+    "alpha": "significance_level=",
+}
+OF_EVALUATORS: Mapping[str, str] = {
+    **dict.fromkeys(("proportion", "min_success_rate", "success_rate"), "min_proportion="),
+    "min_score": "threshold=, or min_rating= of RatingProportionEvaluator",
+    **dict.fromkeys(("min_mean", "min_mean_rating"), "RatingAverageEvaluator(min_median_rating=...)"),
+    **dict.fromkeys(
+        ("min_median", "min_average_rating", "median"), "min_median_rating=, or QuantileEvaluator(at_least=...)"
+    ),
+    "alpha": "significance_level=",
+    "confidence_level": "significance_level=, 1 less that",
+    **dict.fromkeys(("sample_size", "num_of_samples"), "ScenarioTest(sample_size=...)"),
+    **dict.fromkeys(("client", "llm_client", "model_id", "model", "judge_model"), _MODEL),
+    "target_column": 'a scorer\'s column_map={"reference": COLUMN}',
+}
+OF_EXPECTATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("metric", "metrics"), "scorer="),
+    "scorers": "scorer=, one for each Expectation",
+    "evaluators": "evaluator=, which may be a list",
+    **dict.fromkeys(("behavior", "expect_behavior"), "expected_behavior="),
+    **dict.fromkeys(("client", "model_id", "model", "judge_model"), _MODEL),
+}
+_THEN = "then=Expectation(...), or a list of them"
+OF_SCENARIOS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("expect_behavior", "expect_metric", "expected_behavior", "expectations", "expect", "evaluator"), _THEN
+    ),
+    **dict.fromkeys(("evaluators", "scorer", "scorers", "metric", "metrics", "criteria"), _THEN),
+    "name": "title=",
+    **dict.fromkeys(("client", "model_id", "model", "judge_model"), _MODEL),
+}
+
+
+class AnswersOriginals:
+    """Makes a class say what an original's argument is called here; the class names those in `originals`."""
+
+    __slots__ = ()
+    originals: ClassVar[Mapping[str, str]] = {}
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        if args or not given.keys().isdisjoint(cls.originals):
+            own = [*signature(cls.__init__).parameters.values()][1:]
+            by_name = [each.name for each in own if each.kind is each.KEYWORD_ONLY]
+            require_own_arguments(cls.__name__, given, {each.name for each in own}, cls.originals)
+            if len(by_name) == len(own) and args:
+                first = ", ".join(f"{each.name}=..." for each in own[:4] if each.default is each.empty)
+                raise TypeError(f"{cls.__name__}() takes its arguments by name: {cls.__name__}({first}) ({PAGE})")
+        return super().__new__(cls)
 
 
 def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -110,9 +171,15 @@ def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
     return get, listed, names
 
 
-def require_own_arguments(made: str, given: Collection[str], own: Collection[str]) -> None:
+def require_own_arguments(
+    made: str, given: Collection[str], own: Collection[str], originals: Mapping[str, str] = ARGUMENTS
+) -> None:
     """Raise TypeError where an argument is an original's, and not one of its own."""
-    strange = [name for name in given if name in ARGUMENTS and name not in own]
-    if strange:
-        told = "; ".join(f"{name}=: in simeval it is {ARGUMENTS[name]}" for name in strange)
+    if told := originals_among(given, own, originals):
         raise TypeError(f"{made}() takes no argument {told} ({PAGE})")
+
+
+def originals_among(given: Collection[str], own: Collection[str], originals: Mapping[str, str]) -> str:
+    """Say what the arguments that are an original's, and not its own, are called here; nothing if there is none."""
+    strange = [name for name in given if name in originals and name not in own]
+    return "; ".join(f"{name}=: in simeval it is {originals[name]}" for name in strange)

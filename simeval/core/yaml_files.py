@@ -47,6 +47,7 @@ _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 COMPARED = ("where", "state", "facts", "reference", "expected", "metadata")  # fields whose values may be of any type
 _AS_READ = re.compile(r"-?(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?|-?\.(inf|nan)", re.IGNORECASE)
+_NUMBER_ELSEWHERE = re.compile(r"[-+]?\d[\d.]*[eE]\d+|0o[0-7]+")  # in YAML 1.2 a number, and here a text
 _HALF = re.compile("[\ud800-\udfff]")
 _TAGS = "tag:yaml.org,2002:"
 _LISTED = f"{ONE_OF} those listed above"
@@ -143,18 +144,20 @@ def _misread(
             str(path),
             line=node.start_mark.line + 1,
             field=".".join(map(str, place)),
-            found=f"YAML reads {node.value} as {shown}",
-            do=f'put it in quotes, "{node.value}", or write {shown}',
+            found=f"YAML reads {node.value} as {f'the text {meant!r}' if meant == node.value else shown}",
+            do=f'put it in quotes, "{node.value}", or write {shown if meant != node.value else "the number in full"}',
         )
 
 
 def _is_misread(node: yaml.ScalarNode) -> bool:
-    """Return whether what is written without quotes becomes another number, true, false or a time."""
+    """Return whether what is written without quotes becomes another number, true, false, a time, or a text."""
     kind = node.tag.removeprefix(_TAGS)
     if kind == "bool":
         return node.value.lower() not in ("true", "false")
     if kind == "timestamp":
         return ":" in node.value  # a day alone is written as it is read
+    if kind == "str":
+        return bool(_NUMBER_ELSEWHERE.fullmatch(node.value))
     return kind in ("int", "float") and not _AS_READ.fullmatch(node.value)
 
 

@@ -120,6 +120,7 @@ class Dataset:
     columns: tuple[str, ...]
     source: Callable[[], Iterable[Example]] = field(repr=False)
     recorded: bool = False  # whether every example has a recorded conversation
+    doubt: str = ""  # why what was recorded may be no fair sample, if it is known
 
     def __iter__(self) -> Iterator[Example]:
         return iter(self.source())
@@ -138,14 +139,14 @@ class Dataset:
     def first(self, number: int) -> "Dataset":
         """Return the first examples, all where there are fewer."""
         require_whole(number, f"dataset {self.name!r}, first")
-        return check_dataset(lambda: islice(self.source(), number), name=self.name, kind=self.kind)
+        return self._of(lambda: islice(self.source(), number))
 
     def only(self, wanted: Callable[[Example], bool], what: str = "the filter") -> "Dataset":
         """Return the examples that `wanted` holds for; `what` names it in the error where there is none."""
         source = self.source
         if not any(wanted(example) for example in source()):
             raise DefinitionError(f"dataset {self.name!r}", found=f"no example for {what}", do="see what it has")
-        return check_dataset(lambda: filter(wanted, source()), name=self.name, kind=self.kind)
+        return self._of(lambda: filter(wanted, source()))
 
     def against(self, other: "Dataset") -> "Dataset":
         """Return the examples that were recorded in `other` too, with what was answered there as the column "baseline".
@@ -166,7 +167,11 @@ class Dataset:
                 if each.key in answered:
                     yield replace(each, metadata={**each.metadata, BASELINE: answered[each.key]})
 
-        return check_dataset(paired, name=self.name, kind=self.kind)
+        return self._of(paired)
+
+    def _of(self, source: Callable[[], Iterable[Example]]) -> "Dataset":
+        """Return some of these examples as a dataset of this name."""
+        return replace(check_dataset(source, name=self.name, kind=self.kind), doubt=self.doubt)
 
     def _marked(self, what: str, wanted: str, marks: Callable[[Example], Sequence[str]]) -> "Dataset":
         there = sorted({mark for example in self for mark in marks(example) if mark})

@@ -17,6 +17,7 @@ from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.journal import Journal
 from simeval.core.logs import Level, set_log_level
 from simeval.core.meant_settings import meant_setting, other_names
+from simeval.core.originals import OF_ENGINES, PAGE, originals_among
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.unawaited import advised
@@ -86,6 +87,8 @@ class Engine:
     ) -> None:
         if log_level is not None:
             set_log_level(log_level)
+        if told := originals_among(overrides, SettingOverrides.__annotations__, OF_ENGINES):
+            raise DefinitionError("Engine", found=f"it takes no argument {told}", do=f"see {PAGE}")
         do = "give Settings, such as suite.settings, or each setting by its name"
         require(settings is None or isinstance(settings, Settings), "Engine.settings", found=settings, do=do)
         self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))

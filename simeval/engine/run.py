@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -258,6 +258,7 @@ def _nothing(name: str) -> Price | None:  # noqa: ARG001
 
 async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult:
     """Answer, measure and conclude. Raises DefinitionError before any call is made."""
+    asked = replace(asked, then=[each.dated(context.today) for each in asked.expectations])
     settings, judges, clean = context.settings, context.judge_names, context.clean
     context.learn(asked.target)
     do = "leave it out: only suites of scenarios are shared out"
@@ -302,7 +303,11 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
         ranks=[0],
         target=target,
         roles=[("judge", name) for name in judges if plan.judged],
-        fields={"dataset": record_of(plan), "metadata": clean_values(plain(asked.metadata), clean)},
+        fields={
+            "dataset": record_of(plan),
+            "metadata": clean_values(plain(asked.metadata), clean),
+            "doubt": "" if target else asked.dataset.doubt,
+        },
         forecast=partial(
             forecast_experiment,
             plan,

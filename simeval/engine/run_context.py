@@ -347,15 +347,17 @@ class RunContext:
         recorded: bool = False,
         part: ShardPlan | None = None,
         earlier: Mapping[str, int] | None = None,
+        doubt: str = "",
         **more: Any,
     ) -> tuple[RunRecord, RestoredTrials]:
         """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
 
         `recorded` says that there is no app, `part` of which suite these plans are a shard, `earlier` how often each
-        scenario was run since it last passed; `more` are further fields of the record.
+        scenario was run since it last passed, `doubt` why recorded answers may be no fair sample; `more` are further
+        fields of the record.
         """
         defined = self.define(plans, app_name, user=user, part=part)
-        past, known, history = self.past, RestoredTrials(), History(earlier=earlier or {})
+        past, known, history = self.past, RestoredTrials(), History(earlier=earlier or {}, doubt=doubt)
         if past is not None:
             known = restore(
                 past,

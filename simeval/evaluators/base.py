@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
+from simeval.core.originals import OF_EVALUATORS, AnswersOriginals
 from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Verdict
@@ -40,7 +41,7 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluator(ABC):
+class Evaluator(AnswersOriginals, ABC):
     """A requirement on the scores of many trials.
 
     Six methods make one: `describe`, `meets`, `prefers_high`, `show_bar`, `reduce`, `conclude`. One that inherits
@@ -53,6 +54,8 @@ class Evaluator(ABC):
     same error rates.
     `evaluate` is always the test of a fixed sample.
     """
+
+    originals = OF_EVALUATORS
 
     significance_level: float | None = None
     early_stopping: EarlyStopping | None = None
@@ -139,7 +142,7 @@ class Evaluator(ABC):
         """
         return FixedSampleTest(self.describe(), n_max, self.evaluate)
 
-    def check(self) -> None:  # noqa: B027
+    def check(self) -> None:
         """Raise DefinitionError where an argument cannot be used."""
 
     @abstractmethod

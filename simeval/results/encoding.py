@@ -17,6 +17,7 @@ from simeval.results.guarantee import guaranteed
 from simeval.results.outcomes import decided
 from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.screen.page import shown_verdict
+from simeval.results.shown import missed_scores
 
 if TYPE_CHECKING:  # results are written as reports, which are made of what is here
     from simeval.results.experiment import ExperimentResult, MetricResult
@@ -204,7 +205,11 @@ def encode_expectation(expectation: "ExpectationResult") -> Json:
         **({"described": [*expectation.described]} if expectation.described else {}),
         "outcome": expectation.outcome,
         "verdicts": [
-            {**encode_verdict(verdict), "cut": _encode_cut(evaluator), **_encode_words(expectation, evaluator, verdict)}
+            {
+                **encode_verdict(verdict),
+                **_encode_standard(expectation, evaluator),
+                **_encode_words(expectation, evaluator, verdict),
+            }
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
         "scores": plain(expectation.scores),
@@ -239,8 +244,12 @@ def _encode_words(expectation: "ExpectationResult", evaluator: Evaluator, verdic
     return {"said": shown.said, "range": shown.range, "bar": bar}
 
 
-def _encode_cut(evaluator: Evaluator) -> Json | None:
-    return None if evaluator.cut is None else {"sign": evaluator.cut[0], "score": evaluator.cut[1]}
+def _encode_standard(expectation: "ExpectationResult", evaluator: Evaluator) -> Json:
+    """Return which scores speak for a requirement: those on one side of a cut, else all but those that missed it."""
+    if evaluator.cut is not None:
+        return {"cut": {"sign": evaluator.cut[0], "score": evaluator.cut[1]}}
+    missed = sorted(filter(isfinite, missed_scores(expectation, evaluator)))
+    return {"cut": None, **({"missed": missed} if missed else {})}
 
 
 def _encode_judgement(result: "EvaluationResult", judgement: Judgement) -> Json:

@@ -82,7 +82,7 @@ def _shown_expectation(result: "EvaluationResult", expectation: "ExpectationResu
                 evaluator,
                 verdict,
                 expectation.first_scores(),
-                missed=_missed(expectation, evaluator),
+                missed=missed_scores(expectation, evaluator),
             )
             for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
         ],
@@ -93,7 +93,7 @@ def _shown_expectation(result: "EvaluationResult", expectation: "ExpectationResu
     )
 
 
-def _missed(expectation: "ExpectationResult", evaluator: Evaluator) -> frozenset[float]:
+def missed_scores(expectation: "ExpectationResult", evaluator: Evaluator) -> frozenset[float]:
     """Return the scores that do not meet a requirement that is no matter of one cut."""
     scores = () if evaluator.cut else (each.value for each in expectation.results if isinstance(each, Score))
     return frozenset(score for score in scores if not evaluator.meets(score))

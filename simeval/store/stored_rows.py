@@ -1,7 +1,7 @@
 """The rows of a run that has ended, read from its store a part at a time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,13 +10,14 @@ from sqlalchemy import Connection, func, select
 from simeval.core.serialization import Json
 from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset
 from simeval.datasets.importers.registry import own_ids
+from simeval.results.guarantee import History
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
 from simeval.store.peoples_feedback import said_by_people
 from simeval.store.reading import Part, read_measured
 from simeval.store.runs import Runs
-from simeval.store.schema import SCENARIOS, TRIALS
+from simeval.store.schema import RUNS, SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written, from_json
 
 READ_AT_ONCE = 200  # trials
@@ -48,7 +49,19 @@ def answers_of(database: Database, run_id: str, *, feedback: Sequence[str] = ())
             elif (row.title, row.trial) in said:
                 yield _example(row, feedback=said[row.title, row.trial])
 
-    return check_dataset(lambda: own_ids(source()), name=f"run {run_id}")  # examples of equal inputs share one
+    found = check_dataset(lambda: own_ids(source()), name=f"run {run_id}")  # examples of equal inputs share one
+    return replace(found, doubt=_doubt(database, run_id))
+
+
+def _doubt(database: Database, run_id: str) -> str:
+    """Return why the trials of a run may be no fair sample of what the app does; nothing if they are one."""
+    query = select(RUNS.c.definition).where(RUNS.c.run_id == run_id)
+    definition = from_json(database.read(lambda connection: connection.execute(query).scalar_one()))
+    if doubt := History.of(definition).doubt:
+        return doubt
+    head = Runs(database).head(run_id)
+    is_short = any(each["trials"] < each.get("sample_size", 0) for each in head.get("scenarios", ()))
+    return f"run {run_id} ended before its last trial, so its trials may be no fair sample" if is_short else ""
 
 
 def _is_whole(row: Row) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
 from simeval.core.dates import dated
+from simeval.core.originals import OF_EXPECTATIONS, OF_SCENARIOS, AnswersOriginals
 from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
@@ -40,7 +41,7 @@ SHOWN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expectation:
+class Expectation(AnswersOriginals):
     """What to measure and the evaluator, or evaluators, that conclude on it.
 
     Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
@@ -57,6 +58,8 @@ class Expectation:
     is what is expected; an `example`, which meets it, is shown too. Either is the app's answer as a text, or a
     conversation as a list of messages with role and content. Without `controls` the judge is shown none.
     """
+
+    originals = OF_EXPECTATIONS
 
     evaluator: "Evaluator | Sequence[Evaluator]"
     expected_behavior: str | Sequence[str] | None = None
@@ -209,8 +212,9 @@ class Expectation:
         changed = {name: cleaned for name, (before, cleaned) in found.items() if cleaned != before}
         return replace(self, **changed) if changed else self
 
-    def dated(self, of_day: "Expectation", today: date) -> "Expectation":
-        """Return the expectation `of_day`, which is this one with dates in its texts, with its state dated, too."""
+    def dated(self, today: date) -> "Expectation":
+        """Return the expectation with days such as {today+3} as dates in its texts and state; its label stays."""
+        of_day = self.cleaned(partial(dated, today=today))
         state = clean_values(self.state, partial(dated, today=today))
         if of_day is self and state == self.state:
             return self
@@ -218,7 +222,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioTest:
+class ScenarioTest(AnswersOriginals):
     """A test of one behaviour: Given (who the user is), When (what they try), Then (what is expected).
 
     `sample_size` is how many trials it may use, `significance_level` the level of its evaluators that have
@@ -239,6 +243,8 @@ class ScenarioTest:
     Where it `needs_replies`, a trial in which the app fails, or answers with nothing, counts neither for nor against
     it: such a trial is missing, whatever `on_app_error` is.
     """
+
+    originals = OF_SCENARIOS
 
     title: str
     given: str
@@ -380,7 +386,7 @@ class ScenarioTest:
         Raises DefinitionError for a day that is named otherwise.
         """
         made = self.cleaned(partial(dated, today=today))
-        then = tuple(one.dated(of_day, today) for one, of_day in zip(self.expectations, made.expectations, strict=True))
+        then = tuple(each.dated(today) for each in self.expectations)
         is_same = made is self and all(new is old for new, old in zip(then, self.expectations, strict=True))
         return self if is_same else replace(made, title=self.title, quarantine=self.quarantine, then=then)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simeval import AppResponse, Expectation, ProportionEvaluator, ScenarioTest
+from simeval import AppResponse, Expectation, ProportionEvaluator, ScenarioTest, dataset_of
 from simeval.core.conversation import Message
 from simeval.core.dates import dated, day_of
 from simeval.errors import DefinitionError
@@ -146,3 +146,20 @@ async def test_the_state_of_a_world_may_name_a_day() -> None:
 def test_a_date_that_is_none_is_refused(day: Any) -> None:
     with pytest.raises(DefinitionError, match="write it as 2026-11-26"):
         Engine(date=day)
+
+
+async def test_the_expectations_of_a_dataset_name_days_too() -> None:
+    prompts: list[str] = []
+
+    def judge(request: Any) -> Any:
+        prompts.append(request.messages()[-1]["content"])
+        return {"reasoning": "it does", "score": 9}
+
+    then = Expectation(expected_behavior="It promises delivery on {today+1}.", evaluator=SUCCESS, controls=False)
+    rows = dataset_of([{"input": "When?", "output": "Tomorrow."}] * 3, recorded="output")
+
+    result = await Engine(ScriptedModel({"judge": judge}), date="2026-11-26").experiment(rows, then=then)
+
+    assert result.expectations[0].label == "It promises delivery on {today+1}."
+    assert prompts
+    assert all("on 2026-11-27." in each for each in prompts)

@@ -15,6 +15,7 @@ from simeval.results.guarantee import NO_RATE, guaranteed
 from simeval.results.html.sentences import meanings
 from simeval.results.junit import junit_xml
 from simeval.store.opening import open_database
+from simeval.store.stored_rows import answers_of
 from simeval.testing import ScriptedModel, user_reply
 
 pytestmark = pytest.mark.anyio
@@ -146,6 +147,25 @@ async def test_where_trials_are_taken_over_into_a_larger_sample_nothing_is_promi
         assert "sample_size was 20 and is 40" in again.guarantee
     last = await run(app, suite(20, 2 * TRIALS), **store, resume=again.run.run_id)
     assert last.guarantee == again.guarantee
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+async def test_answers_of_a_run_that_its_data_ended_promise_nothing_when_they_are_scored(
+    tmp_path: Path, early_stopping: bool
+) -> None:
+    store: dict[str, Any] = {"store": tmp_path / "store.db"}
+    [result] = await run(lambda message: "good", suite(1), **store, early_stopping=early_stopping, min_trials=5)
+    database = open_database(store["store"])
+    then = Expectation(scorer=is_good, evaluator=ProportionEvaluator(min_proportion=0.7))
+
+    again = Engine(**store, display="none")
+    scored = await again.experiment(answers_of(database, result.run.run_id).first(14), then=[then])
+
+    assert result.passed
+    assert scored.outcome == "pass"
+    assert scored.guarantee.startswith(NO_RATE) is early_stopping
+    assert ("ended before its last trial" in scored.guarantee) is early_stopping
+    database.close()
 
 
 async def test_a_run_after_two_that_did_not_pass_says_what_three_give(tmp_path: Path) -> None:

@@ -3,13 +3,23 @@
 import importlib
 import re
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import simeval
-from simeval import Expectation, Scorer, SuccessRateEvaluator, compare, dataset_of
+from simeval import (
+    Expectation,
+    ProportionEvaluator,
+    RatingProportionEvaluator,
+    ScenarioTest,
+    Scorer,
+    SuccessRateEvaluator,
+    compare,
+    dataset_of,
+)
 from simeval.core.originals import ARGUMENTS, NAMES
 from simeval.errors import DefinitionError
 from simeval.scorers import EmbeddingSimilarity, HallucinationFree
@@ -71,6 +81,40 @@ def test_a_name_that_is_used_or_imported_says_what_it_is_called_here(package: st
         getattr(module, name)
     with pytest.raises(ImportError, match=rf"{package}.{name}: in simeval it is {here}"):
         exec(f"from {package} import {name}")
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "here"),
+    [
+        (engine, {"client": object()}, "client=: in simeval it is judge_model="),
+        (engine, {"num_repetitions": 3}, "num_repetitions=: in simeval it is Engine.experiment"),
+        (SuccessRateEvaluator, {"proportion": 0.8}, "proportion=: in simeval it is min_proportion="),
+        (RatingProportionEvaluator, {"min_score": 6}, "min_score=: in simeval it is threshold=, or min_rating="),
+        (ScenarioTest, {"evaluator": None}, "evaluator=: in simeval it is then=Expectation"),
+        (Expectation, {"metric": "turn_count"}, "metric=: in simeval it is scorer="),
+    ],
+)
+def test_an_argument_that_engines_evaluators_and_scenarios_have_elsewhere_says_what_it_is_called_here(
+    made: Any, given: Mapping[str, Any], here: str
+) -> None:
+    with pytest.raises((TypeError, DefinitionError), match=here):
+        made(**given)
+
+
+def test_a_scenario_that_is_made_of_its_title_alone_says_what_it_takes() -> None:
+    made: Any = ScenarioTest
+
+    with pytest.raises(TypeError, match=r"ScenarioTest\(title=..., given=..., when=..., then=...\)"):
+        made("Refunds")
+
+
+def test_an_evaluator_of_ones_own_may_have_an_argument_that_an_original_has() -> None:
+    class Mostly(ProportionEvaluator):
+        def __init__(self, proportion: float) -> None:
+            super().__init__(min_proportion=proportion)
+
+    assert Mostly(proportion=0.8).required_share == 0.8
+    assert list(signature(ScenarioTest).parameters)[:2] == ["title", "given"]
 
 
 @pytest.mark.parametrize("name", ["Enginee", "nonsense"])

@@ -157,6 +157,16 @@ def test_last_is_the_last_run_that_fits_the_command(folder: Path) -> None:
         database.close()
 
 
+def test_conversations_of_the_last_run_are_those_of_a_suite_though_answers_were_scored_since(folder: Path) -> None:
+    simeval(folder, "run", "suite.yaml", "--app", "app:good", "--store=runs.db")
+    simeval(folder, "score", "last", "--store=runs.db", "--scorers=valid_json")
+
+    shown = simeval(folder, "show", "last", "--trial=0", "--store=runs.db")
+
+    assert shown.returncode == 0
+    assert "trial 0 of Orders" in shown.stdout
+
+
 def test_each_output_is_tried_though_another_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nowhere"):
         each_tried(

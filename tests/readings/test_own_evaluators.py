@@ -1,14 +1,21 @@
 """An evaluator of one's own is shown by the methods that decide."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from simeval import Expectation, MeanEvaluator, ProportionEvaluator, QuantileEvaluator, ScenarioTest, scorer
+from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.evaluators import Evaluator
-from simeval.results.screen.conversations import has_failed
+from simeval.results.encoding import encode_suite
+from simeval.results.html.charts import histogram
+from simeval.results.html.trials import required_of
+from simeval.results.screen.conversations import chosen, has_failed
+from simeval.results.screen.page import standard_of
+from simeval.results.screen.reading import read_page
 from simeval.results.shown import page_of
 from tests.support.experiments import engine
 
@@ -83,6 +90,20 @@ async def test_the_conversations_that_miss_it_are_the_ones_that_are_shown_as_suc
     [shown] = page_of([result], result.run, every=True).scenarios
     assert shown.expectations[0].worst in (9, 10)
     assert [index for index, trial in sorted(shown.conversations.items()) if has_failed(shown, trial)] == [9, 10]
+
+
+async def test_a_stored_result_and_its_chart_tell_the_conversations_that_miss_it_too() -> None:
+    result = await told(*[1] * 9, 5, 5, 1)
+
+    document = json.loads(json.dumps(encode_suite([result], result.run, version="1")))
+    page = read_page(document)
+    [expectation] = document["scenarios"][0]["expectations"]
+    [required] = required_of(["length"], [expectation])
+    assert page is not None
+    assert [trial.index for _, trial in chosen(page, trial=None, failed=True, title=None)] == [9, 10]
+    assert [required.state(Score(value=value)) for value in (1, 5)] == ["met", "missed"]
+    chart = str(histogram(expectation["scores"], standard_of(expectation["verdicts"][0]), label="length"))
+    assert chart.count("'class': 'missed'") == 1
 
 
 @pytest.mark.parametrize("kind", [ProportionEvaluator, QuantileEvaluator, MeanEvaluator])

@@ -1,5 +1,6 @@
 """A value that is compared with what an app gives is the one that is written, or is refused with its line."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,13 @@ def test_what_yaml_reads_as_another_value_is_refused(tmp_path: Path, written: st
 
     assert "suite.yaml, line 8, field scenarios.0.then.0.tools.where.refund.order" in str(caught.value)
     assert f'YAML reads {written} as {meant}; put it in quotes, "{written}", or write' in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["1e3", "2.5E6", "0o14"])
+def test_a_number_that_yaml_reads_as_a_text_is_refused(tmp_path: Path, written: str) -> None:
+    told = f"YAML reads {written} as the text '{written}'; put it in quotes, \"{written}\", or write the number in full"
+    with pytest.raises(SuiteFileError, match=re.escape(told)):
+        read(tmp_path, where=f"{{order: {written}}}")
 
 
 def test_all_of_a_file_are_told_at_once(tmp_path: Path) -> None:

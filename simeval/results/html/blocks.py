@@ -14,7 +14,7 @@ from simeval.results.html.record import ReportTrial
 from simeval.results.html.sentences import way
 from simeval.results.html.source import Rubrics, Source
 from simeval.results.html.trials import report_trial, required_of, worst_first
-from simeval.results.screen.page import ShownCut
+from simeval.results.screen.page import standard_of
 
 MOST_BYTES = 13_000_000  # of all conversations together, as text in the file
 AT_A_TIME = 100  # conversations that are read from a store together
@@ -90,9 +90,8 @@ def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
     said = way(chart, verdict) if chart else ""
     region: Node | None = region_chart(chart, label=said) if chart and chart["met"] else None
     scores = [each for each in expectation.get("scores", ()) if each is not None]
-    cut = verdict.get("cut")
     spread = (
-        histogram(scores, ShownCut(**cut) if cut else None, label=f"{len(scores)} scores of {expectation['label']}")
+        histogram(scores, standard_of(verdict), label=f"{len(scores)} scores of {expectation['label']}")
         if with_scores and len(set(scores)) > 1
         else None
     )

@@ -6,7 +6,7 @@ from html import escape
 from itertools import accumulate
 from typing import Any
 
-from simeval.results.screen.page import ShownCut
+from simeval.results.screen.page import ShownCut, ShownMisses
 
 Node = list[Any]
 
@@ -201,20 +201,23 @@ def _way(kind: str, misses: Sequence[int], plot: _Plot) -> Node:
     return ["polyline", {"class": kind, "points": " ".join(plot.corner(n, each) for n, each in enumerate(misses))}]
 
 
-def histogram(scores: Sequence[float], cut: ShownCut | None, *, label: str) -> Node:
-    """Draw how often each score was given; scores that speak for the requirement have another colour."""
+def histogram(scores: Sequence[float], standard: ShownCut | ShownMisses | None, *, label: str) -> Node:
+    """Draw how often each score was given; where most speak for the requirement, in another colour."""
     low, high, width = _bins(scores)
     counts = [0] * max(1, round((high - low) / width))
+    good = [0] * len(counts)
     for score in scores:
-        counts[min(int((score - low) / width), len(counts) - 1)] += 1
+        place = min(int((score - low) / width), len(counts) - 1)
+        counts[place] += 1
+        good[place] += standard is None or standard.holds(score)
     most, step, is_whole = max(counts), 300 / len(counts), width == 1
     bars: list[Node] = []
     for place, number in enumerate(counts):
         value, middle = low + place * width, round(8 + (place + 0.5) * step, 1)
-        is_good = cut is None or cut.holds(value if is_whole else value + width / 2)
         tall = round(90 * number / most, 1)
         said = f"{value:g}" if is_whole else f"{value:.3g} to {value + width:.3g}"
-        bar = _box("met" if is_good else "missed", round(9 + place * step, 1), 100 - tall, step - 2, tall)
+        kind = "met" if 2 * good[place] >= number else "missed"
+        bar = _box(kind, round(9 + place * step, 1), 100 - tall, step - 2, tall)
         bars.append([*bar, ["title", {}, f"{said}: {number}"]])
         if is_whole or place in (0, len(counts) - 1):
             bars.append(_text("tick", middle, 113, f"{value:.3g}", "middle"))

@@ -12,7 +12,7 @@ from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.html.record import ReportTrial
 from simeval.results.html.source import Outline
-from simeval.results.screen.page import ShownCut
+from simeval.results.screen.page import ShownCut, ShownMisses, standard_of
 from simeval.results.users import ENDINGS
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
@@ -36,13 +36,13 @@ STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """One result of a trial by its label; `cuts` are where it begins to speak for what is required of it, if anything.
+    """One result of a trial by its label; `standards` are which scores speak for what is required of it.
 
     `is_required` says whether anything is: of some numbers of an experiment nothing is.
     """
 
     label: str
-    cuts: Sequence[ShownCut | None]
+    standards: Sequence[ShownCut | ShownMisses | None]
     is_required: bool = True
 
     def state(self, result: Score | Failure) -> str:
@@ -53,8 +53,8 @@ class Required:
             return UNNEEDED if result.is_unneeded else MISSED if result.is_of_app else MISSING
         if not self.is_required:
             return MEASURED
-        for cut in self.cuts:
-            if cut is not None and not cut.holds(result.value):
+        for standard in self.standards:
+            if standard is not None and not standard.holds(result.value):
                 return MISSED
         return MET
 
@@ -63,7 +63,7 @@ class Required:
         state = self.state(result)
         if isinstance(result, Failure):
             return {MISSED: 3, MISSING: 1}.get(state, 0), 0.0
-        cut = next((cut for cut in self.cuts if cut is not None), None)
+        cut = next((each for each in self.standards if isinstance(each, ShownCut)), None)
         beyond = 0.0 if cut is None else (cut.score - result.value) * (1 if cut.sign.startswith(">") else -1)
         return (2 if state == MISSED else 0), beyond
 
@@ -159,8 +159,7 @@ def _turn(message: Message) -> dict[str, Any]:
 
 def required_of(labels: Iterable[str], expectations: Sequence[Mapping[str, Any]]) -> list[Required]:
     """Return what is required of the results with these labels, by the expectations of a document."""
-    cuts: dict[str, list[ShownCut | None]] = {}
+    standards: dict[str, list[ShownCut | ShownMisses | None]] = {}
     for expectation in expectations:
-        found = [each.get("cut") for each in expectation["verdicts"]]
-        cuts.setdefault(expectation["label"], []).extend(ShownCut(**each) if each else None for each in found)
-    return [Required(label, cuts.get(label, ()), is_required=bool(cuts.get(label))) for label in labels]
+        standards.setdefault(expectation["label"], []).extend(map(standard_of, expectation["verdicts"]))
+    return [Required(label, standards.get(label, ()), is_required=bool(standards.get(label))) for label in labels]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import ge, gt, le, lt
-from typing import Literal
+from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
 from simeval.core.quarantine import Quarantine
@@ -28,6 +28,24 @@ class ShownCut:
     def holds(self, score: float) -> bool:
         """Return whether a score is on the good side."""
         return _SIGNS[self.sign](score, self.score)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMisses:
+    """Which scores do not speak for a requirement, if that is no matter of one cut."""
+
+    scores: frozenset[float]
+
+    def holds(self, score: float) -> bool:
+        """Return whether a score is none of them."""
+        return score not in self.scores
+
+
+def standard_of(verdict: Mapping[str, Any]) -> ShownCut | ShownMisses | None:
+    """Return which scores speak for a requirement, by its verdict in a document; None if all do, or nobody knows."""
+    if cut := verdict.get("cut"):
+        return ShownCut(**cut)
+    return ShownMisses(frozenset(missed)) if (missed := verdict.get("missed")) else None
 
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
