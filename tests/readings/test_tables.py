@@ -175,6 +175,8 @@ def test_a_table_of_turns_is_its_sessions_in_the_order_of_their_turns(read: Read
         ("thread_id", "sender", "message"),
         ("Dialogue ID", "Author", "Content"),
         ("chatId", "role", "content"),
+        ("ticket_id", "author_type", "body"),
+        ("chat", "from", "body"),
     ],
 )
 def test_turns_have_the_names_that_logs_give_them_in_tables_and_in_json_lines(

@@ -15,9 +15,9 @@ _EXPECTED = re.compile(
 )
 _USUAL = re.compile(r"((target|desired)(answer|output|response)?|answer|label|solution)s?")
 _TURN_PARTS = {
-    "session": ("session", "conversation", "thread", "dialogue", "dialog", "chat"),
-    "role": ("role", "speaker", "sender", "author"),
-    "text": ("text", "content", "message", "utterance"),
+    "session": ("session", "conversation", "thread", "dialogue", "dialog", "chat", "ticket"),
+    "role": ("role", "speaker", "sender", "author", "authortype", "from"),
+    "text": ("text", "content", "message", "utterance", "body"),
 }
 _SPEAKERS: Mapping[str, Role] = {
     **{name: role for name, role in ROLES.items() if role != "tool"},
