@@ -323,8 +323,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a model is probed": (
         f"app: offline/app\n{SUITE}",
         ("probe", "suite.yaml"),
-        "suite 'suite.yaml': its app is a model, which needs no probe; try it with "
-        "`simeval try suite.yaml`.",
+        "suite 'suite.yaml': its app is a model, which needs no probe; try it with `simeval try suite.yaml`.",
     ),
     "the labels have no folder": (
         SUITE,
