@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from urllib3 import HTTPConnectionPool
+from urllib3.connection import HTTPConnection
+from urllib3.exceptions import MaxRetryError, NewConnectionError, ProtocolError
 
 from simeval import EvaluationResult
 from simeval.errors import AppUnusable
@@ -322,6 +325,24 @@ def test_statuses_are_found_in_the_errors_of_common_clients() -> None:
 
     assert [each.outcome for each in found] == ["later", "later", "key", "failed"]
     assert found[0].retry_after == 3
+
+
+def test_an_error_of_requests_for_a_refused_connection_means_that_the_app_was_not_asked() -> None:
+    """Its own error hides urllib3's in the context; an answer that breaks off is the app's failure all the same."""
+    outcomes = []
+    for hidden in (NewConnectionError(HTTPConnection("a"), "refused"), ProtocolError("broken off")):
+        with pytest.raises(OSError) as raised:
+            _raise_as_requests_does(hidden)
+        outcomes.append(of_exception(raised.value, "no").outcome)
+
+    assert outcomes == ["network", "failed"]
+
+
+def _raise_as_requests_does(hidden: Exception) -> None:
+    try:
+        raise MaxRetryError(HTTPConnectionPool("a"), "/", hidden) from hidden
+    except MaxRetryError as error:
+        raise OSError(error)  # noqa: B904
 
 
 def test_only_an_overload_that_says_when_to_come_back_is_later() -> None:

@@ -16,6 +16,7 @@ from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.remote_app import Exchange
+from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.serving import serving
 
@@ -94,6 +95,17 @@ async def test_an_answer_of_an_app_without_end_is_its_failure_at_that_turn(handl
         exchange = await answer_of(HttpApp(url=f"{url}/chat"))
 
     assert str(exchange.failure) == "the answer is larger than 2 MB (--max-answer sets that)"
+
+
+@pytest.mark.timeout(30)
+async def test_an_answer_in_very_many_pieces_is_kept_in_a_time_that_grows_with_their_number() -> None:
+    reply = Reply()
+    allow_bytes(10_000_000)
+
+    for _ in range(400_000):
+        reply.keep('{"token": "and on "}\n')
+
+    assert reply.came == '{"token": "and on "}\n' * 400_000
 
 
 async def test_a_frame_of_a_socket_and_the_output_of_a_program_are_bounded_too() -> None:

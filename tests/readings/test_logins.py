@@ -310,6 +310,15 @@ async def test_a_login_that_fails_is_no_failure_of_the_app(server: Shop) -> None
 
 
 @pytest.mark.anyio
+async def test_a_login_that_is_not_accepted_is_told_with_what_to_write(server: Shop) -> None:
+    async with bearer(server, headers={"Authorization": "Bearer other-{token}"}) as app:
+        exchange = await app.exchange(HELLO, {})
+
+    assert "the login of `before:` is not accepted" in str(exchange.failure)
+    assert "write `per: run`" in str(exchange.failure)
+
+
+@pytest.mark.anyio
 async def test_a_first_turn_that_is_asked_again_keeps_its_session(server: Shop) -> None:
     server.later, server.tokens["good"] = 2, 100
     opened = Before(url=f"{server.url}/sessions", headers={"X-API-Key": "good"}, take={"session": "$.id"})

@@ -68,13 +68,14 @@ class CommandApp(ProtocolApp):
             written.seek(0)
             known = {**os.environ, "TRACEPARENT": kept.new_traceparent()}
             status, out, complaint = await said_by(shlex.split(self.command), stdin=written, env=known)
-        reply.came, reply.status = out, f"exit status {status}"
+        reply.status = f"exit status {status}"
+        reply.keep(out)
         if status:
-            said = quoted(complaint[-500:] or reply.came) or "it wrote nothing"
+            said = quoted(complaint[-500:] or out) or "it wrote nothing"
             raise of_exit_status(f"{reply.status}: {said}", status)
-        if not reply.came:
+        if not out:
             raise AppFailure("it wrote nothing on its standard output")
-        reply.take(value_of(reply.came))
+        reply.take(value_of(out))
         return replace(kept, theirs=reply.session or kept.theirs)
 
 

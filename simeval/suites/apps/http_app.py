@@ -18,6 +18,8 @@ from simeval.suites.apps.replies import Reply
 if TYPE_CHECKING:
     import aiohttp
 
+_LOGIN = "the login of `before:` is not accepted; if a new login ends the one before it, write `per: run`"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpApp(DescribedApp):
@@ -72,7 +74,7 @@ class HttpApp(DescribedApp):
         async with self._wire.sent(request, kept, reply, where=self.url) as answer:
             if answer.status == UNAUTHORIZED and may_renew():
                 raise Expired
-            async for event in events_from(answer, reply, HINTS):
+            async for event in events_from(answer, reply, {**HINTS, UNAUTHORIZED: _LOGIN} if self.before else HINTS):
                 if reply.is_stream:
                     reply.hear(event)
                 else:

@@ -169,11 +169,11 @@ async def events_from(
     if answer.status < NO_ANSWER and form:
         reply.is_stream = True
         async for event in events_of(bounded(answer.content), form):
-            reply.came += f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n"
+            reply.keep(f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n")
             yield event
         return
     body = _text(await body_of(answer.content.iter_any()), answer.charset)
-    reply.came += body
+    reply.keep(body)
     if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
         said = quoted(body).removeprefix(f"{answer.status}: ") or answer.reason

@@ -82,7 +82,7 @@ class McpApp(AddressedApp):
             if not self._known.message:
                 await self._learn(line, kept)
             called = {"name": self.tool, "arguments": self._arguments(messages, kept)}
-            reply.came = ""  # what was asked before is no answer
+            reply.forget()  # what was asked before is no answer
             _take(await self._asked(line, kept, "tools/call", called), reply)
         except BaseException:  # also where it is ended: nobody else knows of the line yet
             await self.leave({"line": line})

@@ -123,9 +123,8 @@ class ProcessLine:
             except anyio.DelimiterNotFound as error:
                 raise AppFailure(str(AnswerTooLarge(most_bytes()))) from error
             text = line.decode("utf-8", "replace")
-            self.reply.status, self.reply.came = "a line", f"{self.reply.came}{text}\n"
-            if len(self.reply.came) > most_bytes():
-                raise AppFailure(str(AnswerTooLarge(most_bytes())))
+            self.reply.status = "a line"
+            self.reply.keep(f"{text}\n")
             value = value_of(text)
             if isinstance(value, Mapping) and "method" in value and "id" in value:  # the server asks us
                 refused = {"code": -32601, "message": "simeval answers no requests"}

@@ -83,14 +83,17 @@ def of_exception(error: BaseException, said: str) -> AppFailure:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and what it was raised from; the context counts where a library hides the system's error."""
+    """Yield an exception and what it was raised from.
+
+    The context counts where a library hides the system's error, or raises one of its own that is one, as requests does.
+    """
     seen: list[BaseException] = []
     following: BaseException | None = error
     while following is not None and following not in seen:
         seen.append(following)
         yield following
-        is_os_error = isinstance(following.__context__, OSError)
-        following = following.__cause__ or (following.__context__ if is_os_error else None)
+        is_of_system = isinstance(following, OSError) or isinstance(following.__context__, OSError)
+        following = following.__cause__ or (following.__context__ if is_of_system else None)
 
 
 def _status_of(error: BaseException) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from simeval.core.bodies import AnswerTooLarge, most_bytes
 from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.tool_calls import called_tool
 from simeval.core.validation import require
@@ -122,7 +123,6 @@ class Reply:
     metadata: dict[str, Any] = field(default_factory=dict)
     context: Any = None
     session: str | None = None
-    came: str = ""  # all of it, as it came
     is_stream: bool = False
     notes: dict[str, str] = field(default_factory=dict)  # how it was read, where that is worth a word
     seconds: float | None = None  # how long the answer took, where that is not the time of the whole exchange
@@ -134,6 +134,24 @@ class Reply:
     _unnamed: dict[Kind, str] = field(default_factory=dict)
     _path: Steps = ()
     _is_new_part: bool = False
+    _came: list[str] = field(default_factory=list)
+    _size: int = 0
+
+    @property
+    def came(self) -> str:
+        """All of it, as it came."""
+        return "".join(self._came)
+
+    def keep(self, came: str) -> None:
+        """Keep a piece of the answer as it came. Raises AppFailure where they are too much together."""
+        self._came.append(came)
+        self._size += len(came)
+        if self._size > most_bytes():
+            raise AppFailure(str(AnswerTooLarge(most_bytes())))
+
+    def forget(self) -> None:
+        """Forget what came so far, which is no part of the answer."""
+        self._came, self._size = [], 0
 
     @property
     def text(self) -> str:

@@ -62,9 +62,7 @@ class SocketLine:
             code = f" (code {self.socket.close_code})" if self.socket.close_code else ""
             raise of_close_code(f"{broken_off(reply)}: it closed the connection{code}", self.socket.close_code)
         text = frame.data if isinstance(frame.data, str) else frame.data.decode("utf-8", "replace")
-        reply.came += f"{text}\n"
-        if len(reply.came) > most_bytes():
-            raise AppFailure(str(AnswerTooLarge(most_bytes())))
+        reply.keep(f"{text}\n")
         if text.startswith('0{"sid"'):
             raise AppFailure("it speaks Socket.IO, which is more than a WebSocket; call it from a handler of yours")
         return None if text == DONE else value_of(text)
