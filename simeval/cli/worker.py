@@ -6,14 +6,14 @@ from typing import Any
 import anyio
 import click
 
-from simeval.cli.entrants import handler_of, placed, read_suite
+from simeval.cli.entrants import handler_of, read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import status_of
 from simeval.cli.run import show_log
 from simeval.cli.signals import ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.engine.engine import Engine
-from simeval.suites.cast import MODELS, Cast
+from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.files import Suite
 
 
@@ -35,12 +35,12 @@ def work(
     show_log(log_level or "info", log_format)
 
     def serve() -> None:
-        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples, overrides(context))
+        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
         settings = loaded.settings.overridden(
             {**overrides(context), "executor": "workers", "shard": None, "resume": None}
         )
-        handler = handler_of(cast, settings)
-        with placed(cast, settings, "app", *MODELS):
+        handler = handler_of(cast)
+        with cast.placed("app", *MODELS, ESCALATE):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             anyio.run(_work, engine, loaded, handler, lease, idle)
 
