@@ -60,8 +60,6 @@ def told(folder: Path, scenario: str, *options: str, top: str = "") -> list[str]
     return [line for line in done.stderr.splitlines() if " INFO " not in line]
 
 
-
-
 def test_scenarios_under_a_misspelt_name_are_told_by_it(tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     file.write_text(f"scenario:\n  - title: A\n    given: a\n    when: b\n    {WRONG}\n")
@@ -104,8 +102,6 @@ def test_what_does_not_fit_is_told_before_the_run(tmp_path: Path, misfit: str) -
     assert said in line
 
 
-
-
 @pytest.mark.parametrize("name", sorted({*SCORERS.names} - {"criteria", "each_turn", "peoples_feedback"}))
 def test_no_scorer_of_simevals_own_that_its_name_makes_gives_ratings(tmp_path: Path, name: str) -> None:
     [line] = told(tmp_path, f"then: {{scorer: {name}, evaluator: {RATE}}}", "--app", "offline/app")
@@ -122,8 +118,6 @@ def test_what_every_turn_gives_is_no_mistake(tmp_path: Path, score: str) -> None
     lines = told(tmp_path, f"then: {{scorer: {scorer}, score: {score}, evaluator: {SHARE}}}", "--app", "nowhere")
 
     assert "app 'nowhere'" in lines[0]
-
-
 
 
 @pytest.mark.parametrize(
@@ -182,10 +176,6 @@ def test_mistakes_of_one_line_are_told_in_its_order(tmp_path: Path) -> None:
     assert names == ["concurrency", "seed", "on_app_error", "order"]
 
 
-
-
-
-
 def test_a_judge_that_is_said_twice_is_told_beside_the_scenarios(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,14 +185,6 @@ def test_a_judge_that_is_said_twice_is_told_beside_the_scenarios(
     lines = told(tmp_path, WRONG, "--app", "offline/app", top=f"{judge}\njudge_model: offline/judge\n")
 
     assert ["leave judge_model out" in lines[0], NO_SHARE in lines[1], len(lines)] == [True, True, 2]
-
-
-
-
-
-
-
-
 
 
 def test_all_files_of_a_folder_tell_their_mistakes_file_by_file(tmp_path: Path) -> None:

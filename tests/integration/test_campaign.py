@@ -39,27 +39,10 @@ def test_nothing_is_lost_when_a_run_is_killed(campaign: Campaign) -> None:
     assert report.ended.startswith("2 kills, ")
 
 
-@pytest.fixture
-def with_postgres(campaign: Campaign, postgres_server: PostgresHandle) -> Campaign:
-    return replace(campaign, postgres=postgres_server.fresh())
 
 
-def test_nothing_is_lost_or_done_twice_when_workers_are_killed(with_postgres: Campaign) -> None:
-    report = elsewhere.kill_workers(with_postgres)
-
-    assert report.is_good, report
-    assert report.finished > 100
-    assert report.same
-    assert report.ended == "2 kills, 1 run"
 
 
-def test_nothing_is_lost_or_done_twice_when_the_process_of_a_run_with_workers_is_killed(
-    with_postgres: Campaign,
-) -> None:
-    report = elsewhere.kill_conductor(with_postgres)
-
-    assert report.is_good, report
-    assert report.same
 
 
 def test_nothing_is_lost_when_the_disk_is_full(campaign: Campaign) -> None:

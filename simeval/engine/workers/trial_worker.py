@@ -1,6 +1,5 @@
 """A worker: holds the conversations of single trials, and measures them, for runs that other processes conduct."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
@@ -132,9 +131,3 @@ def _less(usage: Usage, before: Usage) -> Usage:
     earlier = asdict(before)
     found = {name: value and value - (earlier[name] or 0) for name, value in asdict(usage).items()}
     return Usage(**found)
-
-
-def definition_of(text: str) -> Mapping[str, Any]:
-    """Return the definition of a run as a store has it."""
-    found: Mapping[str, Any] = json.loads(text)
-    return found

@@ -138,10 +138,6 @@ def told(path: Path, *mistakes: tuple[tuple[str | int, ...], Any, str]) -> list[
     return []
 
 
-
-
-
-
 def test_the_suite_is_right_without_a_mistake(tmp_path: Path) -> None:
     assert told(tmp_path / "suite.yaml") == []
 
@@ -151,5 +147,3 @@ def test_one_mistake_is_told_once(tmp_path: Path, number: int) -> None:
     [line] = told(tmp_path / "suite.yaml", MISTAKES[number])
 
     assert MISTAKES[number][2] in line
-
-
