@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.campaign import elsewhere, endpoints, handlers, kills, stores
+from benchmarks.faults.campaign import endpoints, handlers, kills, stores
 from benchmarks.faults.campaign.__main__ import as_row
 from benchmarks.faults.campaign.campaign import Campaign, NotRun, healthy
 from benchmarks.faults.campaign.cases import Report, agrees
@@ -19,7 +19,6 @@ from simeval.core.run_records import ResumableRun
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.store.journal import Entry
 from simeval.testing import fake_endpoint
-from tests.support.postgres import PostgresHandle
 
 
 @pytest.fixture(scope="module")

@@ -76,8 +76,14 @@ async def app(message: str) -> str:
 
 
 def engine(**options: Any) -> simeval.Engine:
-    settings: dict[str, Any] = {"seed": 5, "display": "none", "early_stopping": False, "rubric_folder": None, **options}
-    return simeval.Engine(store=None, **settings)
+    usual: dict[str, Any] = {
+        "store": None,
+        "seed": 5,
+        "display": "none",
+        "early_stopping": False,
+        "rubric_folder": None,
+    }
+    return simeval.Engine(**{**usual, "rubric_folder": None, **options})
 
 
 def worker_of(resources: Any, suite: Sequence[ScenarioTest], handler: Any, run: Any) -> TrialWorker:
@@ -180,6 +186,15 @@ async def test_a_worker_with_another_suite_refuses_the_run() -> None:
 
     with pytest.raises(DefinitionError, match="scenario 'scenario 3': given was"):
         worker_of(engine()._engine_resources, other, app, whole.run)
+
+
+async def test_a_run_with_others_before_it_in_its_store_is_held_elsewhere(tmp_path: Path) -> None:
+    kept = {"store": tmp_path / "runs.db"}
+    await elsewhere(SUITE, app, Crew(), **kept)
+
+    again = await elsewhere(SUITE, app, Crew(), **kept)
+
+    assert all(len(each.judgements) == 12 for each in again)
 
 
 async def test_a_dataset_is_not_run_elsewhere() -> None:

@@ -24,6 +24,7 @@ from simeval.engine.plans.resume import MOST_CHANGES
 from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, ModelUnusable
+from simeval.results.guarantee import History
 from simeval.suites.scenario import ScenarioTest
 
 KNOWN = Score.of(0.0)  # in the place of a score that the run has, so that it is not measured again
@@ -59,11 +60,12 @@ class TrialWorker:
         simulation = Simulation.of(context, suite, app_handler)
         part = simulation.part_in(definition)
         own = context.define(simulation.plans, simulation.target.name, user=shared.user.name, part=part)
+        own = History.of(definition).kept_in(own)  # of the run's store, which workers do not have
         simulation = simulation.only(part)
         differences = changes(definition, own)
         if differences:
             said = "; ".join(differences[:MOST_CHANGES])
-            do = "start workers with the suite and the options of the run"
+            do = "run it with the suite and the options that the actors have"
             raise DefinitionError(f"run {run_id}", found=said, do=do)
         plans = simulation.plans
         demand = Demand(
