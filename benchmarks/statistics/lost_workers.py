@@ -35,7 +35,6 @@ from benchmarks.statistics.cuts import (
 )
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, Settings
 from simeval.core.conversation import Conversation, Message
-from simeval.core.journal import Journal
 from simeval.core.logs import configure_logging
 from simeval.core.trial import Score
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
@@ -71,7 +70,7 @@ class MortalWorkers:
     limits: RayAllowances = field(default_factory=RayAllowances)
     _crew: list[_MortalWorker] = field(default_factory=lambda: [_MortalWorker() for _ in range(WORKERS)])
 
-    def check(self, settings: Settings, store: Journal | None) -> None:
+    def check(self, settings: Settings) -> None:
         pass
 
     @asynccontextmanager

@@ -45,7 +45,6 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "view": (
         "Look at the runs of a store, or at RUN (its id, the beginning of it, or last), in a browser, and label there."
     ),
-    "worker": ("Run trials for the runs of SUITE that others have started (`simeval run SUITE --executor workers`)."),
 }
 
 

@@ -54,7 +54,7 @@ def show_plan(
         if suite is not None:
             of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
             _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
-            loaded, cast = read_suite(suite, Cast(), samples=samples, roles=())
+            loaded, cast = read_suite(suite, Cast(), samples=samples)
             for said in session_warnings([cast.app], max((each.most_turns for each in loaded), default=0)):
                 log.warning(said)
             settings = loaded.settings.overridden(overrides(context))

@@ -59,7 +59,7 @@ def _app(named: str) -> tuple[Any, float]:
     is_suite, seconds = Path(named).suffix in SUFFIXES, DEFAULTS.app_timeout_seconds
     app: Any = named
     if is_suite:
-        suite, cast = read_suite(named, Cast(), roles=())
+        suite, cast = read_suite(named, Cast())
         app, seconds = cast.app, suite.settings.app_timeout_seconds
     app = app_of(app)
     if isinstance(app, str):

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import click
 
-from simeval.cli.entrants import placed, read_suite
+from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import reader, require_writable, show, status_of, write_json
 from simeval.core.logs import configure_logging
@@ -15,7 +15,7 @@ from simeval.core.tables import indent, line_of, printable
 from simeval.core.terminal import room_of
 from simeval.engine.engine import Engine
 from simeval.engine.rubrics import NOT_WRITTEN, ExpectationRubric
-from simeval.suites.cast import Cast
+from simeval.suites.cast import ESCALATE, Cast
 
 
 def show_rubrics(
@@ -26,10 +26,10 @@ def show_rubrics(
 
     def listed() -> int:
         given = Cast(judge_model=(judge_model,) if judge_model else ())
-        loaded, cast = read_suite(suite, given, overrides=overrides(context), roles=("judge_model",))
+        loaded, cast = read_suite(suite, given)
         settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
         require_writable(json_path, read=(suite, settings.store))
-        with placed(cast, settings, "judge_model"):
+        with cast.placed("judge_model", ESCALATE):
             engine = Engine(list(cast.judge_model[:1]) or None, settings=settings)
             found = anyio.run(lambda: engine.rubrics(loaded, write=write))
         room = line_of(room_of(reader(json_path)))

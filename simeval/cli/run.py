@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import anyio
 import click
 
-from simeval.cli.entrants import SuiteMaker, handler_of, placed, read_suite
+from simeval.cli.entrants import SuiteMaker, handler_of, read_suite
 from simeval.cli.next_steps import command_again, is_kept, next_steps, store_flag
 from simeval.cli.options import OVERRIDES, overrides
 from simeval.cli.output import (
@@ -49,7 +49,7 @@ from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text, told_of
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
-from simeval.suites.cast import MODELS, Cast
+from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.files import Line, Suite
 from simeval.suites.worlds import secrets_of
 
@@ -180,9 +180,8 @@ def run_suite(
         settings = DEFAULTS.overridden(overrides(context))
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-            given = overrides(context)
-            loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples, given)
-            handler = handler_of(cast, loaded.settings.overridden(given))
+            loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
+            handler = handler_of(cast)
             clean = _cleaner(settings, secrets_of(handler, loaded.scenarios))
             reports = replace(reports, lines=loaded.lines)
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
@@ -197,7 +196,7 @@ def run_suite(
                 settings = held_against.settled(settings)
                 held_against.check(loaded, settings)
                 reports = replace(reports, baseline=held_against)
-            with placed(cast, settings, "app", *MODELS):
+            with cast.placed("app", *MODELS, ESCALATE):
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
                 with chdir(Path.cwd()):  # an app may leave the folder, from which reports are named
                     result = anyio.run(_evaluate, engine, loaded, handler)

@@ -6,42 +6,10 @@ import click
 
 from simeval.cli import CONTEXT
 from simeval.cli.options import (
-    GroupedCommand,
     html_option,
     json_option,
-    log_options,
-    only_option,
-    setting_options,
     store_option,
-    suite_options,
 )
-
-
-@click.command(context_settings=CONTEXT, cls=GroupedCommand)
-@suite_options
-@only_option("As the run has it: only the scenarios with this tag, or with this text in their titles.")
-@click.option(
-    "--lease",
-    type=click.FloatRange(0.5),
-    default=30.0,
-    show_default=True,
-    help="Seconds without a sign of life after which this worker's trials are lost.",
-)
-@click.option("--idle", type=click.FloatRange(0), help="End after this many seconds without a trial.  [default: never]")
-@log_options
-@setting_options()
-@click.pass_context
-def worker(context: click.Context, /, **options: Any) -> None:
-    """Run trials for the runs of SUITE that others have started (`simeval run SUITE --executor workers`).
-
-    It takes them from the store they share, a PostgreSQL server. Start it with the command of the run, `worker` in
-    place of `run`, on as many machines as you like; keys are read from its own environment. Ctrl-C finishes what is
-    under way. Exit status: 0, 2 where the command, suite or app could not be used, 3 where the store was lost.
-    """
-    from simeval.cli.run import leave
-    from simeval.cli.worker import work
-
-    leave(work(context, **options))
 
 
 @click.command(context_settings=CONTEXT)
@@ -63,4 +31,4 @@ def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
     raise SystemExit(merge_runs(runs, store, **options))
 
 
-SCALE = (worker, merge)
+SCALE = (merge,)

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import click
 
-from simeval.cli.entrants import placed, read_suite
+from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, status_of, write_json
 from simeval.cli.run import show_log
@@ -45,14 +45,12 @@ def _select(
 ) -> int:
     show_log(log_level or "info", log_format)
     with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
-        loaded, cast = read_suite(
-            suite, Cast(None, judge_model, user_model), only_named, samples, overrides(context), (*MODELS, ESCALATE)
-        )
+        loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples)
         require(len(apps) > 1, "select: --app", found=", ".join(apps), do="give --app twice or more, once for each app")
         handlers = [app_of(each) for each in apps]
         settings = loaded.settings.overridden(overrides(context))
         require_writable(json_path, read=(suite, settings.store))
-        with placed(cast, settings, *MODELS):
+        with cast.placed(*MODELS, ESCALATE):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             found = anyio.run(_found, engine, loaded, handlers)
     show(str(found), json_path)

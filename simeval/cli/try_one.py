@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import click
 
-from simeval.cli.entrants import handler_of, placed, read_suite
+from simeval.cli.entrants import handler_of, read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say, show, status_of
 from simeval.cli.signals import INTERRUPT, ending_on_signals
@@ -22,7 +22,7 @@ from simeval.results.screen.conversations import judged_lines
 from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.protocol_app import session_warnings
-from simeval.suites.cast import MODELS, Cast
+from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.scenario import ScenarioTest
 
 PLAIN_RUN: dict[str, Any] = {
@@ -51,13 +51,13 @@ def try_suite(
     configure_logging("ERROR")
 
     def work() -> int:
-        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1, overrides(context))
+        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
         [scenario, *_] = loaded
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
-        handler = handler_of(cast, settings)
+        handler = handler_of(cast)
         for said in session_warnings([handler], scenario.most_turns):
             click.echo(f"warning: {said}", err=True)
-        with placed(cast, settings, "app", *MODELS):
+        with cast.placed("app", *MODELS, ESCALATE):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
         if result.run.stopped.startswith(INTERRUPT):

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simeval.core.validation import is_number, require, require_whole
+from simeval.errors import DefinitionError
 
-EXECUTORS = ("local", "workers", "ray")
+EXECUTORS = ("local", "ray")
+FORMER = ("workers", "postgres", "postgresql")  # names of the queue that a store once had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,9 @@ class RayExecutor:
 
 def require_executor(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value names an executor, or is one."""
+    if value in FORMER:
+        do = "use ray, or shards (--shard 1/4), which may share a store"
+        raise DefinitionError(name, found=f"found {value!r}, and stores have no queue of trials any more", do=do)
     usable = value in EXECUTORS or isinstance(value, RayExecutor)
     *others, last = EXECUTORS if isinstance(value, str) else (*EXECUTORS, "RayExecutor(...)")
     require(usable, name, found=value, do=f"use {', '.join(others)} or {last}")

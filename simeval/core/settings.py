@@ -317,7 +317,7 @@ class Settings:
         default="local",
         metadata=about(
             SURROUNDINGS,
-            "Where trials run: local, workers (`simeval worker` on the same store) or ray.",
+            "Where trials run: local (this process) or ray (actors of a Ray cluster).",
             flag="--executor",
             check=require_executor,
         ),

@@ -28,14 +28,6 @@ class UnknownField(DefinitionError):
     """A mapping has a field that it cannot have: its name is wrong, and not its value."""
 
 
-class NeedsField(DefinitionError):
-    """A field stands without another one, `needs`, which it cannot be without."""
-
-    def __init__(self, where: str, *, needs: str, found: str, do: str) -> None:
-        self.needs = needs
-        super().__init__(where, found=found, do=do)
-
-
 def parts_of(where: str) -> list[str]:
     """Return the parts of what an error names, of which the last is an argument; what is in quotes is none."""
     return PARTS.split(QUOTED.sub("", where))

@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import WORDS_READ, NeedsField, UnknownField, closest, meant_for, nearest, parts_of
+from simeval.core.validation import WORDS_READ, UnknownField, closest, meant_for, nearest, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -56,15 +56,9 @@ def error_of(details: Iterable[InitErrorDetails]) -> ValidationError:
     return ValidationError.from_exception_data("mapping", list(details))
 
 
-def joined(*errors: ValidationError) -> ValidationError:
-    """Return errors about the mapping that is read as one."""
-    return error_of(detail_of(each) for error in errors for each in error.errors())
-
-
-def detail_of(each: ErrorDetails, loc: tuple[int | str, ...] | None = None) -> InitErrorDetails:
-    """Return a detail of an error as one to make another of, at its place or another one."""
-    place = each["loc"] if loc is None else loc
-    return InitErrorDetails(type=each["type"], loc=place, input=each["input"], ctx=each.get("ctx", {}))
+def detail_of(each: ErrorDetails) -> InitErrorDetails:
+    """Return a detail of an error as one to make another of."""
+    return InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
 
 
 def _few(names: Sequence[str], most: int = 16) -> str:
@@ -117,41 +111,18 @@ def validated(
 ) -> Any:
     """Return what a mapping becomes. Raises ValidationError for all that is wrong in it, unknown names among it.
 
-    A name that one which is unknown may have been meant for is not told to be missing.
+    A missing field is left out where a name is unknown, which may be meant for it.
     """
     try:
         _require_known(found, names, elsewhere)
     except ValidationError as unknown:
-        meant = _meant(found, names, elsewhere)
         try:
-            validate({meant.get(key, key): value for key, value in found.items() if meant.get(key, key) in names})
+            validate({key: value for key, value in found.items() if key in names})
         except ValidationError as error:
-            raise _both(unknown, error, {name: key for key, name in meant.items()}) from error
+            others = [detail_of(each) for each in error.errors() if each["type"] != "missing" or len(each["loc"]) > 1]
+            raise error_of([*map(detail_of, unknown.errors()), *others]) from error
         raise
     return validate(found)
-
-
-def _meant(found: Mapping[Any, Any], names: Sequence[str], elsewhere: Mapping[str, str]) -> Mapping[str, str]:
-    """Return which fields that are not there the unknown names of a mapping are likely meant for, by those names."""
-    unknown = [key for key in found if key not in names and key not in elsewhere]
-    meant = {key: name for key in unknown if (name := meant_for(key, names)) and name not in found}
-    return {key: name for key, name in meant.items() if list(meant.values()).count(name) == 1}
-
-
-def _both(unknown: ValidationError, other: ValidationError, written: Mapping[str, str]) -> ValidationError:
-    """Return two errors of one mapping as one; `written` are names of it as they are misspelt there."""
-    told = {str(each["loc"][0]): each["ctx"]["error"].do for each in unknown.errors()}
-    others = [each for each in other.errors() if not _may_be_meant(each, told)]
-    placed = [detail_of(each, (written.get(str(each["loc"][0]), each["loc"][0]), *each["loc"][1:])) for each in others]
-    return error_of([*map(detail_of, unknown.errors()), *placed])
-
-
-def _may_be_meant(detail: ErrorDetails, told: Mapping[str, str]) -> bool:
-    """Return whether a field is missing that a name which is none, of which this is told, may have been meant for."""
-    if detail["type"] != "missing" or len(detail["loc"]) != 1:
-        return False
-    missing = str(detail["loc"][0])
-    return any(meant_for(name, [missing]) or do == f"use {missing}" for name, do in told.items())
 
 
 def one_or_more(form: Form) -> Form:
@@ -179,13 +150,11 @@ class Forms:
         kind: Callable[..., Any],
         given: Mapping[str, Form] = {},
         config: ConfigDict = NO_CONFIG,
-        usable: Mapping[str, Any] = {},
         elsewhere: Mapping[str, str] = NOWHERE,
     ) -> Form:
         """Return the form of a mapping of the arguments of a class, which becomes an object of it.
 
-        `given` are the forms of arguments for which it is not the one of their types; `usable` are values that stand
-        for those that are wrong or missing, where the class is asked what else is; `elsewhere` is as of `mapping`.
+        `given` are the forms of arguments for which it is not the one of their types; `elsewhere` is as of `mapping`.
         """
         arguments = [each for each in inspect.signature(kind).parameters.values() if each.kind not in _VARIADIC]
         hints = _hints(kind)
@@ -198,10 +167,7 @@ class Forms:
             config=config,
             elsewhere=elsewhere,
         )
-        usable = {name: value for name, value in usable.items() if name in forms}
-        required = [each.name for each in arguments if each.default is each.empty]
-        told = partial(_with_all_mistakes, usable=usable, required=required)
-        return Annotated[written, AfterValidator(partial(_made, kind)), WrapValidator(told)]
+        return Annotated[written, AfterValidator(partial(_made, kind))]
 
     def of(self, hint: Any) -> Form | None:
         """Return the form of a type; None where no file can hold it. A number is whole where the type is int."""
@@ -247,76 +213,14 @@ def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
         return {each.name: each.annotation for each in inspect.signature(kind).parameters.values()}
 
 
-def _with_all_mistakes(
-    found: Any, validate: Callable[[Any], Any], usable: Mapping[str, Any], required: Collection[str]
-) -> Any:
-    """Return what a mapping becomes. Raises ValidationError for all that is wrong in one of its fields.
-
-    What a class says of its arguments is one mistake at a time, and nothing where one has a wrong type or is missing:
-    it is asked again without those that are known to be wrong, or with what is usable, and what it then says of others
-    that were written is one more.
-    """
-    try:
-        return validate(found)
-    except ValidationError as error:
-        details, asked, wrong = _details_of(error, found), found, _blamed(error, found)
-        known = set(wrong)
-        while wrong or (asked is found and _lacks(error) and isinstance(found, Mapping)):
-            asked = {name: value for name, value in asked.items() if name not in wrong}
-            filled = {name: value for name, value in usable.items() if name in known or name in required}
-            try:
-                validate({**filled, **asked})
-            except ValidationError as further:
-                more, wrong = _details_of(further, asked), _blamed(further, asked)
-                is_whole = known <= filled.keys()  # so what is said of the whole does not follow from a lack
-                more = [each for each in more if (each["loc"][0] in wrong if each["loc"] else is_whole)]
-                details += [each for each in more if not _follows(each, details, found)]
-                known |= wrong
-            else:
-                break
-        raise error_of(details) from error
-
-
-def _lacks(error: ValidationError) -> bool:
-    """Return whether a field of the mapping itself is missing."""
-    return any(each["type"] == "missing" and len(each["loc"]) == 1 for each in error.errors())
-
-
-def _follows(detail: InitErrorDetails, told: Sequence[InitErrorDetails], found: Any) -> bool:
-    """Return whether a mistake may only follow from others: what it needs is there but wrong, or perhaps misspelt."""
-    is_misspelt = any(isinstance(each.get("ctx", {}).get("error"), UnknownField) for each in told)
-    needed = needed_by(detail)
-    return needed is not None and (needed in found or is_misspelt)
-
-
-def needed_by(detail: ErrorDetails | InitErrorDetails) -> str | None:
-    """Return the field that a mistake says is missing to another; None where it says no such thing."""
-    cause = detail.get("ctx", {}).get("error")
-    return cause.needs if isinstance(cause, NeedsField) else None
-
-
-def _details_of(error: ValidationError, found: Any) -> list[InitErrorDetails]:
-    """Return the mistakes of an error; one that a class found has the name of its argument as its place."""
-    return [detail_of(each, _place_of(each, found)) for each in error.errors()]
-
-
-def _blamed(error: ValidationError, found: Any) -> set[str]:
-    """Return the names of a mapping that an error is about."""
-    names = set(found) if isinstance(found, Mapping) else set()
-    return names & {str(name) for each in error.errors() for name in _place_of(each, found)[:1]}
-
-
-def _place_of(detail: Any, found: Any) -> tuple[int | str, ...]:
-    """Return the place of a mistake in a mapping; one that a class found is at its argument, if that is there."""
-    cause = detail.get("ctx", {}).get("error")
-    names = parts_of(cause.where) if isinstance(cause, DefinitionError) and not detail["loc"] else []
-    there = [name for name in names if isinstance(found, Mapping) and name in found]
-    return (there[-1],) if there else detail["loc"]
-
-
 def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
+    """Return an object of a class. Raises ValidationError at the argument that the class refuses."""
     try:
         return kind(**found)
+    except DefinitionError as error:
+        if named := [name for name in parts_of(error.where) if name in found]:
+            raise mistakes([(named[-1], found[named[-1]], error)]) from error
+        raise
     except TypeError as error:  # a class of the user's own may check its arguments as it likes
         raise DefinitionError(
             getattr(kind, "__name__", "record"), found=str(error), do="correct its arguments"

@@ -24,7 +24,6 @@ from simeval.core.unawaited import advised
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.listener import Listener
-from simeval.engine.executors.protocol import LEASE_SECONDS
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
@@ -225,27 +224,6 @@ class Engine:
         """
         suite = _scenarios_of(scenarios, None, "rubrics")
         return await self._run(partial(rubrics_of, suite=suite, write=write), keeps=False)
-
-    async def work(
-        self,
-        scenarios: Sequence[ScenarioTest],
-        app_handler: AppHandler,
-        *,
-        lease_seconds: float = LEASE_SECONDS,
-        idle_seconds: float | None = None,
-    ) -> None:
-        """Hold and measure trials for runs of these scenarios in the store, which must be a PostgreSQL server.
-
-        Such runs are conducted elsewhere, and have the executor "workers", which this engine must have too: by that the
-        limits of models hold for all together. It goes on until `stop`, after which what is under way is finished, or
-        `end`, or until there was no trial for `idle_seconds`. A worker that gives no sign of life for `lease_seconds`
-        is lost, and its trials are missing. Raises DefinitionError and StoreError.
-        """
-        from simeval.engine.workers.serving import serve  # SQLAlchemy takes a while to load
-
-        leased = partial(serve, lease_seconds=lease_seconds, idle_seconds=idle_seconds)
-        async with _open(app_handler) as app:
-            await self._run(partial(leased, suite=scenarios, app_handler=app))
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.

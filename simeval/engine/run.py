@@ -114,7 +114,7 @@ async def simulate(
     simulation = simulation.among(others) if others else simulation
     async with other_run(context, simulation) as other:
         if context.shared.elsewhere is not None:
-            context.shared.elsewhere.check(settings, context.store)
+            context.shared.elsewhere.check(settings)
         work = await _work_of(context, simulation, suite, app_handler, other)
         try:
             result = await _run(context, work)
@@ -224,7 +224,7 @@ async def _executor(
             await other.begin(run, demand, known)
             yield PairedExecutor(simulation.executor(demand, known.begun), other)
         return
-    task = RemoteRun(run, context.store, context.shared, suite, app_handler)
+    task = RemoteRun(run, context.shared, suite, app_handler)
     async with elsewhere.open(task) as workers:
         yield RemoteExecutor(
             workers,

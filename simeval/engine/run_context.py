@@ -131,7 +131,6 @@ class RemoteRun:
     """A run whose trials are to be held and measured elsewhere."""
 
     record: RunRecord
-    store: Journal | None
     shared: EngineResources
     suite: Sequence[ScenarioTest]
     app_handler: ExampleHandler
@@ -144,7 +143,7 @@ class RemoteWorkers(Protocol):
     def limits(self) -> Allowances:
         """The limits of models, which all share."""
 
-    def check(self, settings: Settings, store: Journal | None) -> None:
+    def check(self, settings: Settings) -> None:
         """Raise DefinitionError where they cannot be reached by what is set."""
 
     def open(self, run: RemoteRun) -> AbstractAsyncContextManager[Workers]:
@@ -188,12 +187,8 @@ class RunContext:
         """Return an evaluation with the run it resumes, if it does one."""
         if shared.settings.resume is None:
             return cls(shared, store, stop, None)
-        from simeval.engine.executors.delivered import take_in  # SQLAlchemy takes a while to load
-
         database = as_database(store, "resume")
         past = await anyio.to_thread.run_sync(load_run, database, shared.settings.resume)
-        if not past.owner and await anyio.to_thread.run_sync(take_in, database, past):
-            past = await anyio.to_thread.run_sync(load_run, database, past.run_id)
         return cls(shared, store, stop, past)
 
     def learn(self, app_handler: object, suite: Sequence[ScenarioTest] = ()) -> None:

@@ -6,13 +6,12 @@ runs ─┬─ attempts      one for each start of the run
       └─ scenarios ─┬─ verdicts
                     ├─ starts
                     ├─ cuts ─── set_aside
-                    ├─ assignments   trials for workers, while the run goes on
                     └─ trials ─┬─ messages
                                ├─ judgements ─── scores
                                └─ feedback
 datasets ─┬─ examples ─── feedback
           └─ dataset_tags
-Replies belong to no run, and no more do allowances: what workers may still ask of a model.
+Replies belong to no run.
 
 Titles, labels, numbers and times (ISO 8601) are columns of their own; what has a structure is JSON in a text. No
 database holds every text: one that cannot be held is made readable in its column, and is exact in `exact`.
@@ -134,21 +133,6 @@ SET_ASIDE = _table(
     Column("seed", BigInteger),
     *_texts("conversation scores exact"),
 )
-ASSIGNMENTS = _table(
-    "assignments",
-    *_trial(),
-    Column("token", BigInteger),
-    *_whole("settled"),
-    *_texts("work worker delivery"),
-    *_numbers("offered leased"),
-)
-Index("assignments_by_token", ASSIGNMENTS.c.token)
-Index("assignments_by_state", ASSIGNMENTS.c.settled, ASSIGNMENTS.c.run_id)
-ALLOWANCES = _table(
-    "allowances",
-    *_texts("model", key=True),
-    *_numbers("requests_per_minute tokens_per_minute requests tokens updated"),
-)
 RUBRICS = _table("rubrics", *_texts("run_id key", key=True), *_texts("model expected_behavior levels exact"))
 CONTROLS = _table(
     "controls",
@@ -214,10 +198,6 @@ def _add_controls(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[CONTROLS], checkfirst=False)
 
 
-def _add_workers(connection: Connection) -> None:
-    METADATA.create_all(connection, tables=[ASSIGNMENTS, ALLOWANCES], checkfirst=False)
-
-
 def _add_labellers(connection: Connection) -> None:
     if "labeller" in {column["name"] for column in inspect(connection).get_columns(FEEDBACK.name)}:
         return  # an earlier step has just made the table, as it is now
@@ -229,14 +209,24 @@ def _add_examples(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN example TEXT")
 
 
+def _pass(_: Connection) -> None:
+    """Change nothing."""
+
+
+def _drop_queue(connection: Connection) -> None:
+    for name in ("assignments", "allowances"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, and so on
     _add_labelling,
     _add_metadata,
     _add_starts,
     _add_controls,
-    _add_workers,
+    _pass,  # which once added the tables of a queue
     _add_labellers,
     _add_examples,
+    _drop_queue,
 )
 VERSION = 1 + len(MIGRATIONS)
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import Field as DataclassField
 from dataclasses import fields
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -35,7 +34,6 @@ from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.attacks.attack import Attack
 from simeval.suites.described import FORMS, read_scorer
-from simeval.suites.hidden_mistakes import of_expectation, of_mix, of_scenario, with_hidden
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
 from simeval.suites.user_mix import UserMix, UserPersona
@@ -115,8 +113,8 @@ def _surrounding(setting: "DataclassField[Any]") -> Form:
 
 _TEXT = Annotated[StrictStr, Field(min_length=1, pattern=r"\S")]
 _BEFORE = {"before": one_or_more(FORMS.record(Before))}
-_HTTP_APP = FORMS.record(HttpApp, _BEFORE, usable={"url": "http://app"})
-_SOCKET_APP = FORMS.record(SocketApp, _BEFORE, usable={"url": "ws://app"})
+_HTTP_APP = FORMS.record(HttpApp, _BEFORE)
+_SOCKET_APP = FORMS.record(SocketApp, _BEFORE)
 
 
 def _kind_of_app(found: Any) -> str:
@@ -154,8 +152,7 @@ def _expectation(scorer: Form) -> Form:
         "rubric": Annotated[Any, PlainValidator(_levels)] | None,
         "tools": FORMS.record(ToolRules) | None,
     }
-    read = FORMS.record(Expectation, given, TEXTS)
-    return Annotated[read, WrapValidator(partial(with_hidden, hidden=of_expectation)), BeforeValidator(_no_text)]
+    return Annotated[FORMS.record(Expectation, given, TEXTS), BeforeValidator(_no_text)]
 
 
 _SCORER = Annotated[Any, PlainValidator(read_scorer)]
@@ -177,11 +174,8 @@ _STEP = FORMS.record(
         | None,
     },
 )
-_MIX: Form = FORMS.record(
-    UserMix,
-    {"mix": list[FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})]},  # type: ignore[misc,valid-type]
-)
-_USERS: Form = Annotated[_MIX, WrapValidator(partial(with_hidden, hidden=of_mix))] | None
+_PERSONA = FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})  # type: ignore[valid-type]
+_USERS: Form = FORMS.record(UserMix, {"mix": list[_PERSONA]}) | None  # type: ignore[valid-type]
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(_expectation(Annotated[_SCORER, AfterValidator(_measurable)])),
@@ -201,10 +195,7 @@ _NOT_OF_SCENARIO = {  # what one may write in a scenario, and what to do about i
     )
     if name not in {each.name for each in fields(ScenarioTest)}
 }
-_SCENARIO: Form = Annotated[
-    FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS, elsewhere=_NOT_OF_SCENARIO),
-    WrapValidator(partial(with_hidden, hidden=of_scenario)),
-]
+_SCENARIO: Form = FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS, elsewhere=_NOT_OF_SCENARIO)
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,

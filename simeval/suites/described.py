@@ -7,11 +7,11 @@ from inspect import isabstract, signature
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, InitErrorDetails
+from pydantic_core import InitErrorDetails
 
 from simeval.core.registry import Registry
-from simeval.core.validation import MOST_LISTED, UnknownField, meant_for, nearest, parts_of
-from simeval.core.yaml_records import HERE, Forms, detail_of, error_of, joined, mistake
+from simeval.core.validation import MOST_LISTED, UnknownField, meant_for, nearest
+from simeval.core.yaml_records import HERE, Forms, mistake
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
@@ -65,36 +65,6 @@ def read_scorer(found: object) -> Any:
     raise DefinitionError("scorer", found=f"found {found!r:.80}", do=do)
 
 
-def kind_of(found: object, registry: Registry) -> type[Any] | None:
-    """Return the class that a description names, whatever its arguments are; None where it names none of ours."""
-    name = found.get("type") if isinstance(found, Mapping) else found
-    return registry.find(name.strip()) if isinstance(name, str) else None
-
-
-def usable_evaluator(found: object) -> object:
-    """Return an evaluator's description if it can be read, or what it is but for the numbers of its test; else None.
-
-    Whether an evaluator fits does not depend on those.
-    """
-    try:
-        read_evaluator(found)
-    except ValidationError as error:
-        kind, wrong = kind_of(found, EVALUATORS), {str(each["loc"][0]) for each in error.errors() if each["loc"]}
-        if kind is None or not isinstance(found, Mapping):
-            return None
-        if not wrong or not wrong <= {*_OF_THE_TEST, *_required(kind)}:
-            return None
-        others = {name: value for name, value in found.items() if name not in wrong}
-        return usable_evaluator({**others, **{name: _USABLE[name] for name in wrong & {*_required(kind)}}})
-    except DefinitionError:
-        return None
-    return found
-
-
-def _required(kind: type[Any]) -> list[str]:
-    return [name for name, each in signature(kind).parameters.items() if each.default is each.empty]
-
-
 def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
     """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
     what = base.__name__.lower()
@@ -102,9 +72,7 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
         missing = mistake("type", found, found="the field is missing", do=_which_type(found, registry))
         if (key := next((key for key in found if meant_for(key, ["type"])), None)) is None:
             raise missing
-        unknown = mistake(key, found[key], found=f"there is no field {key!r}", do="did you mean 'type'?")
-        arguments = {name: value for name, value in found.items() if name != key}
-        raise joined(unknown, *_wrong_arguments(arguments, registry, str(found[key])))
+        raise mistake(key, found[key], found=f"there is no field {key!r}", do="did you mean 'type'?")
     name, arguments = found["type"], {key: value for key, value in found.items() if key != "type"}
     kind = registry.find(name) if isinstance(name, str) else None
     if kind is not None and issubclass(kind, Scorer):
@@ -118,8 +86,7 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
         more, see = ", or a class of yours as MODULE:CLASS", LISTED if registry is SCORERS else ""
         meant = _MEANT_EVALUATORS.get(str(name)) if registry is EVALUATORS else None
         do = f"did you mean {meant!r}?" if meant else nearest(str(name), registry.names, more=more, see=see)
-        unknown = mistake("type", name, found=f"found the type {name!r:.80}", do=do)
-        raise joined(unknown, *_wrong_arguments(arguments, registry, meant or meant_for(name, registry.names)))
+        raise mistake("type", name, found=f"found the type {name!r:.80}", do=do)
     try:
         return _reader(kind).validate_python(arguments)
     except ValidationError as error:
@@ -137,33 +104,6 @@ def _which_type(found: Mapping[str, Any], registry: Registry) -> str:
     if len(names := named or owners or registry.names) > MOST_LISTED:
         return f"add it: one of {len(names)} types; {LISTED}"
     return f"add it: {'' if len(names) == 1 else 'one of '}{', '.join(names)}"
-
-
-def _wrong_arguments(arguments: Mapping[str, Any], registry: Registry, meant: str | None) -> list[ValidationError]:
-    """Return what is wrong with the arguments of the type that is likely meant, as a list of one error or none.
-
-    That a type has no such argument, or wants another one, says nothing where it is only guessed.
-    """
-    kind = registry.find(meant) if meant else None
-    if kind is None:
-        return []
-    named = {"name": meant, **arguments} if issubclass(kind, Scorer) else arguments
-    try:
-        _reader(kind).validate_python(named)
-    except ValidationError as error:
-        told = [each for each in _with_owners(error, registry).errors() if not _is_of_the_type(each, arguments)]
-        return [error_of(map(detail_of, told))] if told else []
-    return []
-
-
-def _is_of_the_type(detail: ErrorDetails, arguments: Mapping[str, Any]) -> bool:
-    """Return whether a mistake is of a type, such as what it lacks, and of none of the arguments that are written."""
-    cause = detail.get("ctx", {}).get("error")
-    if isinstance(cause, UnknownField):
-        return not cause.do.startswith("did you mean")
-    if isinstance(cause, DefinitionError) and not detail["loc"]:
-        return not any(part in arguments for part in parts_of(cause.where))
-    return detail["type"] == "missing" and len(detail["loc"]) == 1
 
 
 def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:
@@ -199,43 +139,6 @@ FORMS = Forms(
 )
 
 
-_USABLE: Mapping[str, Any] = {  # arguments of evaluators, each with a value that any of them can have
-    "min_proportion": 0.5,
-    "min_rating": 7,
-    "min_median_rating": 7,
-    "k": 2,
-    "quantile": 0.5,
-    "at_least": 0.5,
-    "threshold": 1,
-    "min_trials": 10,
-    "significance_level": 0.05,
-    "expected_rate": 0.9,
-    "early_stopping": True,
-}
-_OF_THE_TEST = (
-    "min_proportion",
-    "max_proportion",
-    "min_trials",
-    "significance_level",
-    "expected_rate",
-    "early_stopping",
-)
-
-
 @lru_cache
 def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(FORMS.record(kind, usable=_usable_arguments(kind)))
-
-
-_FLAGS = (bool, "bool", bool | None, "bool | None")
-
-
-def _usable_arguments(kind: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return values that arguments of an evaluator can have, whatever the others are."""
-    if not (isinstance(kind, type) and issubclass(kind, Evaluator)):
-        return {}
-    flags = {name: True for name, each in signature(kind).parameters.items() if each.annotation in _FLAGS}
-    return {
-        **{name: value for name, value in _USABLE.items() if name != "at_least" or name in _required(kind)},
-        **flags,
-    }
+    return TypeAdapter(FORMS.record(kind))

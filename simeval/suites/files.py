@@ -1,7 +1,6 @@
 """Suites from YAML files and Python modules; a mistake is reported with file, line and field."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
@@ -9,12 +8,9 @@ from typing import Any, overload
 
 from pydantic import ValidationError
 
-from simeval.core.escalation import WHEN_UNTOLD
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
-from simeval.core.world import NamedWorld
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
-from simeval.core.yaml_records import detail_of, error_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.remote_app import RemoteApp
@@ -31,7 +27,7 @@ from simeval.suites.definitions import (
 from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.selection import only
-from simeval.suites.slips import from_here, has_no_dash, meant_scenarios, slips_in, torn
+from simeval.suites.slips import from_here, has_no_dash, slips_in, torn
 
 SUFFIXES = (".yaml", ".yml")
 Line = tuple[str, int]  # a file, and a line of it from 1
@@ -136,41 +132,6 @@ def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
     return _joined({path: _read(path)}, base)
 
 
-def load_around(path: Path, *, base: Settings = DEFAULTS) -> Suite:
-    """Return a suite without scenarios: what can be used of who plays whom in a file, and of its settings.
-
-    Mistakes are for `load_suite` to tell.
-    """
-    node, data = read_yaml(path)
-    names = [*ROLES, "judge", "settings"]
-    found = {name: data[name] for name in names if name in data} if isinstance(data, dict) else {}
-    try:
-        file = FILE.validate_python({"scenarios": [None], **found})
-    except ValidationError as error:
-        file = FILE.validate_python({"scenarios": [None], **_usable(found, error)})
-    brought, places = _brought(path, node, file)
-    return _joined({path: _File([], brought, {}, places)}, base)
-
-
-def _usable(found: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
-    """Return a mapping without the fields, and the settings, that an error is about."""
-    places = [each["loc"] for each in error.errors()]
-    wrong = {place[: 2 if place[:1] == ("settings",) else 1] for place in places}
-    usable = {name: value for name, value in found.items() if (name,) not in wrong}
-    if ("judge",) in wrong and (two := _two_judges(found["judge"])):
-        usable["judge"] = {"first": two[0], "escalate": {"to": two[1], "when": WHEN_UNTOLD}}
-    if isinstance(settings := usable.get("settings"), Mapping):
-        usable["settings"] = {name: value for name, value in settings.items() if ("settings", name) not in wrong}
-    return usable
-
-
-def _two_judges(found: Any) -> list[str]:
-    """Return the judges of a file's `judge` in which something else is wrong; none where they are not two."""
-    escalate = found.get("escalate") if isinstance(found, Mapping) else None
-    named = [found.get("first"), escalate.get("to")] if isinstance(escalate, Mapping) else []
-    return named if all(isinstance(each, str) and each.strip() for each in named) else []
-
-
 def load_expectations(path: str | Path) -> list[Expectation]:
     """Load what is expected of recorded answers: a YAML file of `then:`, as a scenario has it. Raises SuiteFileError.
 
@@ -226,8 +187,6 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, usable=not errors)
     except ValidationError as error:
         errors.append(error)
-    if (misspelt := meant_scenarios(wrapped)) is not None:
-        errors += _mistakes_under(wrapped, misspelt)
     others += slips_in(path, node, wrapped, skip=skip)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
@@ -258,22 +217,17 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
     return {**brought, **judge}, places
 
 
-def _mistakes_under(file: Mapping[str, Any], misspelt: str) -> Iterator[ValidationError]:
-    """Yield what is wrong with the scenarios under a misspelt name, at their places."""
-    try:
-        _scenarios_in({**file, "scenarios": file[misspelt]}, usable=False)
-    except ValidationError as error:
-        yield error_of(detail_of(each, (misspelt, *each["loc"][1:])) for each in error.errors())
-
-
 def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
-    """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too."""
+    """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too.
+
+    Without the file's world, which may be wrong, nothing is known of them.
+    """
     found = file.get("scenarios")
     if not isinstance(found, list) and (not usable or "attack" in file):
         return []
-    defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
     if not usable and file.get("world") is not None:
-        defaults = {"world": NamedWorld("world", nullcontext, {})}  # in the place of one that is told where it stands
+        return []
+    defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
     return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
 
 

@@ -31,10 +31,10 @@ class Project:
     cast: Cast = field(default_factory=Cast)
 
 
-def read_project(folder: Path, *, base: Settings = DEFAULTS, lenient: bool = False) -> Project:
+def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     """Return what the pyproject.toml of a folder sets; the rest, or all where there is none, is as in `base`.
 
-    Raises DefinitionError. To be `lenient` is to leave out what cannot be used.
+    Raises DefinitionError.
     """
     path = folder / FILE
     if not path.is_file():
@@ -45,8 +45,6 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS, lenient: bool = Fal
         whole = tomllib.loads(text)
         tables = whole.get("tool", {})
     except (OSError, ValueError) as error:
-        if lenient:
-            return Project(base)
         if told := _no_toml(error, text):
             raise told from error
         raise DefinitionError(str(path), found=f"it cannot be read ({error})", do="correct it") from error
@@ -61,7 +59,7 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS, lenient: bool = Fal
     store = table.get("store") if isinstance(table, dict) else None
     if isinstance(store, str) and store.lower() == NO_STORE:
         table = {**table, "store": None}
-    found_there = _checked(table, text, lenient=lenient)
+    found_there = _checked(table, text)
     named = [name for name in ROLES if name in found_there]
     cast = Cast.of(found_there, {name: Place(FILE, _line_of([name], text), f"tool.{TOOL}.{name}") for name in named})
     return Project(base.overridden({name: found_there[name] for name in found_there if name not in ROLES}), cast)
@@ -94,14 +92,11 @@ def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
     return SuiteFileError(FILE, line=line, field="", found=found, do=do)
 
 
-def _checked(table: Any, text: str, *, lenient: bool) -> Mapping[str, Any]:
-    """Return what the table says. Raises SuiteFileError for all that is wrong in it, unless it is to be left out."""
+def _checked(table: Any, text: str) -> Mapping[str, Any]:
+    """Return what the table says. Raises SuiteFileError for all that is wrong in it."""
     try:
         return PROJECT.validate_python(table)
     except ValidationError as error:
-        if lenient:
-            wrong = {name for each in error.errors() for name in each["loc"][:1]}
-            return PROJECT.validate_python({name: value for name, value in table.items() if name not in wrong})
         raise all_of([_mistake(each, table, text) for each in error.errors()]) from error
 
 

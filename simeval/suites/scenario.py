@@ -13,7 +13,7 @@ from simeval.core.originals import OF_EXPECTATIONS, OF_SCENARIOS, AnswersOrigina
 from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import GivenLevels, placed_levels
-from simeval.core.validation import NeedsField, nearest, require, require_level, require_size, require_whole
+from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
@@ -311,7 +311,7 @@ class ScenarioTest(AnswersOriginals):
         require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
         if self.world is None and any(each.state is not None for each in self.expectations):
             found, do = "found a state to be and no world that has one", "give the scenario a world"
-            raise NeedsField(f"{where}: then", needs="world", found=found, do=do)
+            raise DefinitionError(f"{where}: then", found=found, do=do)
 
     def _check_allowed(self, where: str) -> None:
         kinds, found = get_args(UserFaultKind), self.allowed_user_faults

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.labelled_examples import read_examples
-from simeval.core.validation import meant_for
 from simeval.core.yaml_files import mistake_at
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.protocol.prompt_texts import replaced_prompt
@@ -39,12 +38,6 @@ def has_no_dash(file: Any) -> bool:
     """Return whether one scenario stands where a file has a list of them."""
     found = file.get("scenarios") if isinstance(file, Mapping) else None
     return isinstance(found, Mapping) and bool(_PARTS & found.keys())
-
-
-def meant_scenarios(file: Any) -> str | None:
-    """Return the field of a file that is likely meant for its scenarios, where it has none of that name."""
-    names = file if isinstance(file, Mapping) and "scenarios" not in file else ()
-    return next((name for name in names if meant_for(name, ["scenarios"])), None)
 
 
 def from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Who plays in a suite: all of them that cannot are told at once, each judge and each part of an app."""
+"""Who plays in a suite: whoever cannot is told with the line, each judge and each part of an app."""
 
 from pathlib import Path
 
@@ -17,19 +17,15 @@ scenarios:
 CASES = {
     "each of several judges": (
         "app: offline/app\njudge_model: [nope/x, nada/y]\nuser_model: none/z",
-        ["2, field judge_model: model 'nope/x'", "2, field judge_model: model 'nada/y'", "3, field user_model"],
+        ["2, field judge_model: model 'nope/x'"],
     ),
     "the judge that the first hands on to": (
         "app: offline/app\njudge: {first: nope/x, escalate: {to: nada/y, when: rating 4..8}}",
-        ["2, field judge: model 'nope/x'", "2, field judge: model 'nada/y'"],
+        ["2, field judge: model 'nope/x'"],
     ),
     "the keys of two judges": (
         "app: offline/app\njudge_model: [openai/gpt-5, anthropic/claude]",
-        ["2, field judge_model: model 'openai/gpt-5': its key", "2, field judge_model: model 'anthropic/claude'"],
-    ),
-    "a judge beside a rule that cannot be": (
-        "app: offline/app\njudge: {first: nope/x, escalate: {to: offline/judge, when: rating 9..2}}",
-        ["2, field judge.escalate.when", "2, field judge: model 'nope/x'"],
+        ["2, field judge_model: model 'openai/gpt-5': its key"],
     ),
     "a judge without a name beside a rule that cannot be": (
         "app: offline/app\njudge: {first: '', escalate: {to: offline/judge, when: rating 9..2}}",
@@ -44,18 +40,18 @@ CASES = {
         ["2, field settings.jugde: there is no field 'jugde'; did you mean 'judge'? put", "2, field settings.prompts:"],
     ),
     **{
-        f"the address {address}": (f"app: '{address}'\nuser_model: ' '", ["1, field app: ", "2, field user_model: "])
+        f"the address {address}": (f"app: '{address}'", ["1, field app: "])
         for address in ("a2a:htp://x", "agui:", "wss://", "https://", "openai-responses:x#m", "a2a:http://h:port")
     },
     "a request beside a misspelt address": (
         "app: {ulr: http://x, request: 3}",
-        ["1, field app.ulr: there is no field 'ulr'", "1, field app.request: found 3; put {message}"],
+        ["1, field app.ulr: there is no field 'ulr'"],
     ),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_all_who_cannot_play_are_told(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_cannot_play_is_told(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     top, said = CASES[case]

@@ -109,14 +109,14 @@ def test_runs_are_compared_and_judges_agree_at_the_level_of_the_project(folder: 
 
 def test_one_conversation_is_held_here_however_a_project_runs_suites(folder: Path) -> None:
     (folder / "shop.py").write_text("def handle(message):\n    return 'Bot answers'\n")
-    (folder / "pyproject.toml").write_text('[tool.simeval]\nexecutor = "workers"\nshard = "1/2"\nseed = 3\n')
+    (folder / "pyproject.toml").write_text('[tool.simeval]\nexecutor = "ray"\nshard = "1/2"\nseed = 3\n')
 
     done = simeval(folder, "try", "suite.yaml", "--app", "shop:handle")
 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("setting", ['executor = "workers"', 'shard = "1/2"'])
+@pytest.mark.parametrize("setting", ['executor = "ray"', 'shard = "1/2"'])
 def test_how_suites_are_run_here_is_nothing_to_a_file_that_is_scored(folder: Path, setting: str) -> None:
     (folder / "pyproject.toml").write_text(f"[tool.simeval]\n{setting}\n")
 

@@ -208,10 +208,8 @@ async def test_what_cannot_be_asked_together_is_refused_before_an_app_is_asked(t
 
     with pytest.raises(DefinitionError, match="against an app: shard: found '1/2'; hold it against a stored run"):
         await engine(shard="1/2").evaluate(against(SUITE, old), new)
-    with pytest.raises(
-        DefinitionError, match="against an app: executor: found 'workers'; hold it against a stored run"
-    ):
-        await engine(executor="workers", store=tmp_path / "runs.db").evaluate(against(SUITE, old), new)
+    with pytest.raises(DefinitionError, match="against an app: executor: found 'ray'; hold it against a stored run"):
+        await engine(executor="ray", store=tmp_path / "runs.db").evaluate(against(SUITE, old), new)
     with pytest.raises(DefinitionError, match="one for all"):
         await engine().evaluate([*against(SUITE[:1], old), *SUITE[1:]], new)
     with pytest.raises(DefinitionError, match="no requirement has a yes or no"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.campaign import elsewhere, endpoints, handlers, kills, stores
+from benchmarks.faults.campaign import endpoints, handlers, kills, stores
 from benchmarks.faults.campaign.__main__ import as_row
 from benchmarks.faults.campaign.campaign import Campaign, NotRun, healthy
 from benchmarks.faults.campaign.cases import Report, agrees
@@ -19,7 +19,6 @@ from simeval.core.run_records import ResumableRun
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.store.journal import Entry
 from simeval.testing import fake_endpoint
-from tests.support.postgres import PostgresHandle
 
 
 @pytest.fixture(scope="module")
@@ -37,29 +36,6 @@ def test_nothing_is_lost_when_a_run_is_killed(campaign: Campaign) -> None:
     assert report.finished > 100
     assert report.same
     assert report.ended.startswith("2 kills, ")
-
-
-@pytest.fixture
-def with_postgres(campaign: Campaign, postgres_server: PostgresHandle) -> Campaign:
-    return replace(campaign, postgres=postgres_server.fresh())
-
-
-def test_nothing_is_lost_or_done_twice_when_workers_are_killed(with_postgres: Campaign) -> None:
-    report = elsewhere.kill_workers(with_postgres)
-
-    assert report.is_good, report
-    assert report.finished > 100
-    assert report.same
-    assert report.ended == "2 kills, 1 run"
-
-
-def test_nothing_is_lost_or_done_twice_when_the_process_of_a_run_with_workers_is_killed(
-    with_postgres: Campaign,
-) -> None:
-    report = elsewhere.kill_conductor(with_postgres)
-
-    assert report.is_good, report
-    assert report.same
 
 
 def test_nothing_is_lost_when_the_disk_is_full(campaign: Campaign) -> None:

@@ -160,8 +160,8 @@ async def test_what_cannot_be_selected_from_is_refused_before_an_app_is_asked(tm
         await engine().select(SUITE, [one, one])
     with pytest.raises(DefinitionError, match="select: shard: found '1/2'; leave it out"):
         await engine(shard="1/2").select(SUITE, [one, other])
-    with pytest.raises(DefinitionError, match="select: executor: found 'workers'; leave it out"):
-        await engine(executor="workers", store=tmp_path / "runs.db").select(SUITE, [one, other])
+    with pytest.raises(DefinitionError, match="select: executor: found 'ray'; leave it out"):
+        await engine(executor="ray", store=tmp_path / "runs.db").select(SUITE, [one, other])
     with pytest.raises(DefinitionError, match="yes or no"):
         await engine().select([mean], [one, other])
     assert one.started == other.started == 0

@@ -152,7 +152,7 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "an executor is none of those there are": (
         (*RUN, "--executor", "kubernetes"),
-        "--executor: found 'kubernetes'; use local, workers or ray.",
+        "--executor: found 'kubernetes'; use local or ray.",
     ),
     "the rate of a plan is a percentage": (
         ("plan", "--bar", "0.9", "--rate", "97"),

@@ -70,8 +70,6 @@ def version_one(where: str) -> None:
         "DROP TABLE cuts",
         "DROP TABLE set_aside",
         "DROP TABLE controls",
-        "DROP TABLE assignments",
-        "DROP TABLE allowances",
         "ALTER TABLE attempts RENAME TO sittings",
         "ALTER TABLE runs RENAME COLUMN heartbeat TO pulse",
         "ALTER TABLE messages DROP COLUMN metadata",

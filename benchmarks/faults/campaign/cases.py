@@ -158,12 +158,6 @@ class Case:
         arguments += ["--resume", resume] if resume else []
         return self._started(arguments, Faults(**faults), output, errors)
 
-    def start_worker(self, number: int, *, in_flight: int, lease_seconds: float) -> RunAttempt:
-        """Start a process that works for the run."""
-        output, errors = (self.folder / f"{name}-of-worker-{number}.txt" for name in ("output", "errors"))
-        arguments = ["worker", *self._arguments(), "--lease", str(lease_seconds)]
-        return self._started([*arguments, "--concurrency", str(in_flight)], Faults(), output, errors)
-
     def _started(self, arguments: list[str], faults: Faults, output: Path, errors: Path) -> RunAttempt:
         process = PROCESSES.Process(
             target=sit,

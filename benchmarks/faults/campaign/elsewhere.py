@@ -1,12 +1,9 @@
 """Rows: trials are held elsewhere, and those who hold them are killed."""
 
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
-from itertools import count
 from time import sleep
 
 import psutil
@@ -16,79 +13,25 @@ from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt
 from benchmarks.faults.campaign.kills import added
 
 WORKERS, IN_FLIGHT = 3, 4  # of each
-LEASE_SECONDS = 1.0
 MOST_KILLS = 20
 MOST_OF_A_RUN = 7  # so that most of its trials are not lost
 PAUSES = (0.1, 0.8)  # seconds between two kills
 
 
-@dataclass(slots=True)
-class _Crew:
-    """The workers of a case; whoever is killed is replaced."""
-
-    case: Case
-    members: list[RunAttempt] = field(default_factory=list)
-    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
-
-    def join(self) -> None:
-        """Start one more."""
-        worker = self.case.start_worker(next(self._numbers), in_flight=IN_FLIGHT, lease_seconds=LEASE_SECONDS)
-        self.members.append(worker)
-
-    def strike(self, place: int) -> bool:
-        """Kill one, and start another."""
-        struck = self.members.pop(place)
-        struck.kill()
-        self.join()
-        return struck.process.exitcode == -signal.SIGKILL
-
-
-@contextmanager
-def _crew(case: Case) -> Iterator[_Crew]:
-    crew = _Crew(case)
-    try:
-        for _ in range(WORKERS):
-            crew.join()
-        yield crew
-    finally:
-        for each in crew.members:
-            each.kill()
-
-
-def kill_workers(campaign: Campaign) -> Report:
-    """Kill workers of one run after another at random moments, until there were enough kills."""
-    if campaign.postgres is None:
-        raise NotRun("needs PostgreSQL")
-    return _killed(campaign, campaign.postgres, "workers")
-
-
 def kill_actors(campaign: Campaign) -> Report:
-    """Kill the processes of Ray actors in the same way."""
+    """Kill the processes of Ray actors of one run after another at random moments, until there were enough kills."""
     if find_spec("ray") is None:
         raise NotRun("needs Ray")
-    return _killed(campaign, "runs.db", "ray")
-
-
-def _killed(campaign: Campaign, store: str, executor: str) -> Report:
     total, kills, seed = Report(same=True), 0, SEED
     wanted = min(MOST_KILLS, campaign.kills)
     while kills < wanted and not total.problem:
         seed += 1
         campaign.begin_whole(seed)
-        case = campaign.case(store=store, seed=seed, in_flight=WORKERS * IN_FLIGHT, executor=executor)
-        most = min(MOST_OF_A_RUN, wanted - kills)
-        if executor == "ray":
-            more, report = _strike_until_done(campaign, case, _strike_actor, most)
-        else:
-            with _crew(case) as crew:
-                more, report = _strike_until_done(campaign, case, partial(_strike_worker, crew), most)
+        case = campaign.case(store="runs.db", seed=seed, in_flight=WORKERS * IN_FLIGHT, executor="ray")
+        more, report = _strike_until_done(campaign, case, min(MOST_OF_A_RUN, wanted - kills))
         kills, total = kills + more, added(total, report)
     runs = seed - SEED
     return replace(total, ended=f"{kills} kills, {runs} run{'s'[: runs - 1]}")
-
-
-def _strike_worker(crew: _Crew, campaign: Campaign, attempt: RunAttempt) -> bool:
-    return crew.strike(campaign.random.randrange(WORKERS))
 
 
 def _strike_actor(campaign: Campaign, attempt: RunAttempt) -> bool:
@@ -104,13 +47,11 @@ def _strike_actor(campaign: Campaign, attempt: RunAttempt) -> bool:
     return False
 
 
-def _strike_until_done(
-    campaign: Campaign, case: Case, strike: Callable[[Campaign, RunAttempt], bool], most: int
-) -> tuple[int, Report]:
+def _strike_until_done(campaign: Campaign, case: Case, most: int) -> tuple[int, Report]:
     attempt, kills = case.start(), 0
     case.begun(attempt, scores=20)
     while kills < most and attempt.must_exist:
-        kills += strike(campaign, attempt)
+        kills += _strike_actor(campaign, attempt)
         sleep(campaign.random.uniform(*PAUSES))
     status = attempt.wait()
     whole, result = campaign.whole(case.seed), case.result()
@@ -119,15 +60,6 @@ def _strike_until_done(
     missing = sum(error["stage"] == "run" for error in lost)
     problem = "" if status in CONCLUDED else f"the run ended with status {status}: {attempt.message}"
     return kills, case.report(attempt, same=same, missing=missing, seconds=attempt.seconds, problem=problem)
-
-
-def kill_conductor(campaign: Campaign) -> Report:
-    """Kill the process that conducts a run, while its workers go on, and resume it."""
-    if campaign.postgres is None:
-        raise NotRun("needs PostgreSQL")
-    case = campaign.case(store=campaign.postgres, in_flight=WORKERS * IN_FLIGHT, executor="workers")
-    with _crew(case):
-        return _resumed(campaign, case)
 
 
 def kill_conductor_of_actors(campaign: Campaign) -> Report:
@@ -153,8 +85,6 @@ def _resumed(campaign: Campaign, case: Case) -> Report:
 
 
 ROWS: Mapping[str, tuple[str, Row]] = {
-    "kill-workers": ("kill -9 of workers at random moments", kill_workers),
     "kill-actors": ("kill -9 of Ray actors at random moments", kill_actors),
     "kill-conductor-of-actors": ("kill -9 of the run's process on Ray", kill_conductor_of_actors),
-    "kill-conductor": ("kill -9 of the run's process, its workers go on", kill_conductor),
 }

@@ -85,7 +85,7 @@ class RemoteExecutor:
         return (UNNEEDED,) * measures if delivery is None else delivery.results
 
     async def _done(self, assignment: Assignment) -> Delivery | None:
-        """Have a trial done; None where it is not needed any more. Raises TrialLost, ModelUnusable and StoreError."""
+        """Have a trial done; None where it is not needed any more. Raises TrialLost and ModelUnusable."""
         scenario = assignment.trial.scenario
         places = range(len(self.plans[scenario].measures))
         settled = {place for place in places if self.demand.is_settled(scenario, place)}

@@ -6,10 +6,6 @@ from simeval.engine.run_context import RemoteWorkers
 
 def workers_of(executor: str | RayExecutor) -> RemoteWorkers | None:
     """Return those whom a setting means; None where trials are run in this process."""
-    if executor == "workers":
-        from simeval.engine.workers.store_workers import StoreWorkers  # SQLAlchemy takes a while to load
-
-        return StoreWorkers()
     if executor == "local":
         return None
     from simeval.engine.workers.ray_workers import RayWorkers

@@ -13,7 +13,6 @@ import anyio.from_thread
 import anyio.to_thread
 
 from simeval.core.executors import RayExecutor
-from simeval.core.journal import Journal
 from simeval.core.logs import log
 from simeval.core.settings import Settings
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
@@ -47,7 +46,7 @@ class RayWorkers:
     options: RayExecutor
     limits: RayAllowances = field(default_factory=RayAllowances)
 
-    def check(self, settings: Settings, store: Journal | None) -> None:  # noqa: ARG002
+    def check(self, settings: Settings) -> None:
         """Raise DefinitionError where Ray is not installed, or where a setting would not hold for actors."""
         _ray()
         if settings.cache:

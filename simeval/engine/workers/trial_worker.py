@@ -1,6 +1,5 @@
 """A worker: holds the conversations of single trials, and measures them, for runs that other processes conduct."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
@@ -25,6 +24,7 @@ from simeval.engine.plans.resume import MOST_CHANGES
 from simeval.engine.run_context import EngineResources, RunContext
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, ModelUnusable
+from simeval.results.guarantee import History
 from simeval.suites.scenario import ScenarioTest
 
 KNOWN = Score.of(0.0)  # in the place of a score that the run has, so that it is not measured again
@@ -60,11 +60,12 @@ class TrialWorker:
         simulation = Simulation.of(context, suite, app_handler)
         part = simulation.part_in(definition)
         own = context.define(simulation.plans, simulation.target.name, user=shared.user.name, part=part)
+        own = History.of(definition).kept_in(own)  # of the run's store, which workers do not have
         simulation = simulation.only(part)
         differences = changes(definition, own)
         if differences:
             said = "; ".join(differences[:MOST_CHANGES])
-            do = "start workers with the suite and the options of the run"
+            do = "run it with the suite and the options that the actors have"
             raise DefinitionError(f"run {run_id}", found=said, do=do)
         plans = simulation.plans
         demand = Demand(
@@ -132,9 +133,3 @@ def _less(usage: Usage, before: Usage) -> Usage:
     earlier = asdict(before)
     found = {name: value and value - (earlier[name] or 0) for name, value in asdict(usage).items()}
     return Usage(**found)
-
-
-def definition_of(text: str) -> Mapping[str, Any]:
-    """Return the definition of a run as a store has it."""
-    found: Mapping[str, Any] = json.loads(text)
-    return found

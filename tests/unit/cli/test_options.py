@@ -56,7 +56,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "max_tokens": (["--max-tokens", "900"], 900),
     "max_seconds": (["--max-seconds", "30"], 30.0),
     "store": (["--store", "none"], None),
-    "executor": (["--executor", "workers"], "workers"),
+    "executor": (["--executor", "ray"], "ray"),
     "shard": (["--shard", "3/8"], "3/8"),
     "resume": (["--resume", "last"], "last"),
     "accept_changes": (["--accept-changes"], True),

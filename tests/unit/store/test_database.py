@@ -239,6 +239,25 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_has(where: str) 
     now.close()
 
 
+def test_the_tables_of_the_former_queue_go_with_the_version_that_had_them(where: str) -> None:
+    old = Database(where)
+    for statement in (
+        "CREATE TABLE assignments (run_id TEXT)",
+        "CREATE TABLE allowances (model TEXT)",
+        "UPDATE schema_version SET version = 8",
+    ):
+        run_sql(old, statement)
+    old.close()
+
+    now = Database(where)
+
+    assert rows(now, "SELECT version FROM schema_version") == [(VERSION,)]
+    for table in ("assignments", "allowances"):
+        with pytest.raises(StoreError, match=table):
+            rows(now, f"SELECT * FROM {table}")
+    now.close()
+
+
 def test_a_migration_that_fails_leaves_the_older_store_as_it_was(where: str) -> None:
     version_one(where)
     database = Database(where)

@@ -327,7 +327,7 @@ def test_criteria_facts_and_a_reference_are_written_in_a_file(tmp_path: Path) ->
             "      criteria: [It is polite]\n      rubric: [bad, good]\n",
             "only a rating of an expected_behavior goes by",
         ),
-        ("      scorer: exact_match\n      reference: At nine.\n", "only a judge reads it"),
+        ("      scorer: valid_json\n      reference: At nine.\n", "only a judge reads it"),
     ],
 )
 def test_criteria_that_cannot_be_used_are_refused(tmp_path: Path, then: str, says: str) -> None:

@@ -364,13 +364,10 @@ scenarios:
 
     told = [(each.line, each.field.rpartition(".")[2]) for each in (raised.value, *raised.value.others)]
     assert told == [
-        (1, "url"),
         (1, "requst"),
         (6, "sample_size"),
         (7, "max_turns"),
         (8, "significance_level"),
-        (11, "min_proportion"),
-        (11, "min_trials"),
         (11, "min_rating"),
         (12, "title"),
         (14, "when2"),
