@@ -59,7 +59,9 @@ class Judge:
         columns: dict[str, object] = {
             **plan.columns,
             "seed": held.trial.seed,
-            **conversation_columns(conversation),
+            **(
+                {"conversation": conversation} if all(map(_asks, plan.measures)) else conversation_columns(conversation)
+            ),
             **held.columns,
         }
         found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
