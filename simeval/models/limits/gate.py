@@ -29,14 +29,19 @@ class Gate:
         it is the traffic's.
         """
         wait = wait or self.traffic.wait
-        async with self._line:
-            while (seconds := wait(monotonic())) > 0:
-                self._changed = anyio.Event()
-                with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
-                    await self._changed.wait()
-            if on_entry is not None:
-                on_entry()
-            return self.traffic.start(monotonic())
+        if self._line.locked() or wait(monotonic()) > 0:
+            async with self._line:
+                while (seconds := wait(monotonic())) > 0:
+                    self._changed = anyio.Event()
+                    with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
+                        await self._changed.wait()
+                return self._started(on_entry)
+        return self._started(on_entry)
+
+    def _started(self, on_entry: Callable[[], None] | None) -> Ticket:
+        if on_entry is not None:
+            on_entry()
+        return self.traffic.start(monotonic())
 
     def changed(self) -> None:
         """Wake the caller who is first in line."""

@@ -251,7 +251,7 @@ def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
         if not (found and schema):
             raise
         return kind.model_validate(_formed(_unwrapped(found, schema), schema))
-    if found and len(found) > len(kind.model_fields):
+    if found and len(found) > len(kind.__pydantic_fields__):
         _named(found, schema.get("properties", {}))  # refuses one that says a thing twice
     return reply
 
