@@ -18,6 +18,8 @@ from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.world import name_of_world
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.scores import ProportionEvaluator
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.suites.scenario import shorten
@@ -280,8 +282,14 @@ def _expectation(measure: Measure) -> Json:
             if not name.startswith("_") and name not in ("direction", "bounds") and _shown_argument(value) is not None
         },
         "score": measure.path,
-        "evaluators": [_UNSAID.sub("", repr(each)) for each in measure.evaluators],
+        "evaluators": [_UNSAID.sub("", _as_written(each)) for each in measure.evaluators],
     }
+
+
+def _as_written(evaluator: Evaluator) -> str:
+    """Return an evaluator as older runs have it, which knew no side that is left to the metric."""
+    text = repr(evaluator)
+    return text.replace("at_least=None", "at_least=True") if isinstance(evaluator, ProportionEvaluator) else text
 
 
 def _shown_argument(value: object) -> Any:

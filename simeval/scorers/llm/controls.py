@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol
@@ -127,11 +128,10 @@ class ExpectationControls:
         self, judge: Caller, kind: ControlKind, scorer: Judging, columns: Mapping[str, Any], made: Preparation
     ) -> ControlRecord:
         about = {name: str(columns.get(name) or "") for name in ("given", "when", "facts")}
-        conversation = Conversation(
-            messages=self.shown.conversation(
-                kind, given=about["given"], when=about["when"], expected_behavior=self.expected_behavior
-            )
+        first, *others = self.shown.conversation(
+            kind, given=about["given"], when=about["when"], expected_behavior=self.expected_behavior
         )
+        conversation = Conversation(messages=(replace(first, started=datetime.now(UTC)), *others))  # dated, as any is
         levels = dict(made.rubric.levels) if made.rubric else {}
         key = _key([judge.model.name, *scorer.basis, about, levels, conversation.as_chat()])
         record = partial(

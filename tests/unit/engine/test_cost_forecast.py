@@ -105,6 +105,7 @@ def test_a_judge_reads_the_whole_conversation_with_the_rubric() -> None:
         expected_behavior="it greets",
         levels={str(level): LEVEL_TOKENS * TOKEN for level in range(1, 11)},
         conversation=said,
+        held_on="2026-11-26",
         seed=0,
     )
     characters = sum(len(message["content"]) for message in grade.messages())
