@@ -217,6 +217,7 @@ def _judging(
         "facts": scenario.facts or "",
         "reference": reference,
         "conversation": _talk(messages),
+        "held_on": _BEGINNING.date().isoformat(),
         "seed": 0,
     }
     if criteria is not None:
