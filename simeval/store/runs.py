@@ -45,8 +45,8 @@ LAST = "last"
 
 
 def has_ended(run: RunSummary) -> bool:
-    """Return whether a run has a result, which others can be compared with."""
-    return run.outcome is not None
+    """Return whether a run has a result, which others can be compared with; an experiment may conclude nothing."""
+    return run.outcome is not None or bool(run.dataset)
 
 
 def is_of_a_suite(run: RunSummary) -> bool:

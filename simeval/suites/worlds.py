@@ -143,7 +143,8 @@ def secrets_of(app: object, suite: Sequence[object] = ()) -> list[object]:
     given = [each.arguments for each in worlds if isinstance(each, NamedWorld) and each.kind is Probes]
     listed = [step if isinstance(step, list) else [step] for probes in given for step in probes.values()]
     steps = [each for some in listed for each in some if isinstance(each, Mapping)]
-    return [*getattr(app, "secrets", ()), *(secret for step in steps for secret in _secrets_of_probe(step))]
+    own = app.secrets if isinstance(app, ProtocolApp) else ()
+    return [*own, *(secret for step in steps for secret in _secrets_of_probe(step))]
 
 
 def _secrets_of_probe(probe: Mapping[str, Any]) -> list[object]:

@@ -150,7 +150,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a setting has the name of its option": (
         lambda: Engine(**cast("Any", {"alpha": 0.05})),
-        "settings: there is no setting 'alpha'; did you mean 'significance_level'?",
+        "Engine: it takes no argument alpha=: in simeval it is significance_level=; see docs/reference/originals.md.",
     ),
     "two expectations have one label": (
         lambda: replace(FIRST, then=[replace(CHECK, label="tone"), replace(CHECK, label="tone")]),
@@ -181,7 +181,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a yes or no is a text": (
         lambda: ProportionEvaluator(threshold=1, min_proportion=0.9, at_least=cast("Any", "no")),
-        "ProportionEvaluator.at_least: found 'no'; use True or False.",
+        "ProportionEvaluator.at_least: found 'no'; use True, False or None.",
     ),
     "a label is a list": (
         lambda: Expectation(expected_behavior="It answers", label=cast("Any", ["a"]), evaluator=CHECK.evaluator),
@@ -268,8 +268,8 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a message says nothing": (
         lambda: dataset_of([{"messages": [{"role": "user", "text": "Hi"}]}]),
-        "dataset 'dataset', example 1, field messages[0]: found {'role': 'user', 'text': 'Hi'}, without content; give "
-        "role and content.",
+        "dataset 'dataset', example 1, field messages[0]: found {'content': None, 'role': 'user', 'text': 'Hi'}, without "
+        "content; give role and content.",
     ),
     "a list of apps is one": (
         lambda: anyio.run(Engine(store=None).select, FIRST, cast("Any", [str])),

@@ -50,7 +50,7 @@ class AppLine:
 
     name: str
     gate: Gate
-    outage_seconds: float = 300.0
+    outage_seconds: float
     waits: Waits = field(default_factory=Waits, repr=False)
     refusals: int = field(default=0, init=False)
     _last_refusal: str = field(default="", init=False)

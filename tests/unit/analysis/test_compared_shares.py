@@ -206,7 +206,7 @@ def test_samples_of_different_planned_sizes_are_paired_as_far_as_both_go_and_sta
 
 
 def test_the_asymptotic_test_of_the_margin_is_named() -> None:
-    change = shares([True] * 301, [True] * 301)
+    change = shares([True] * 1001, [True] * 1001)
 
     assert "asymptotic" in change.approximate
     assert change.finding == "not worse"

@@ -43,7 +43,11 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 async def converse(bot: Callable[..., Any], turns: int, between: Callable[[], None] = lambda: None) -> None:
     app = App(
-        Handler.of(bot), AppLine("pizza:bot", gate_of(5)), anyio.CapacityLimiter(5), 60, blocking=Blocking("pizza:bot")
+        Handler.of(bot),
+        AppLine("pizza:bot", gate_of(5), 300),
+        anyio.CapacityLimiter(5),
+        60,
+        blocking=Blocking("pizza:bot"),
     )
     session = app.open(Beginning(), Memory({}), cast("Any", None))
     for _ in range(turns):

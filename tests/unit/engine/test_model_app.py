@@ -36,7 +36,7 @@ def app_of(model: ScriptedModel, **settings: Any) -> App:
     models = Models(Settings(retry_config=RetryConfig(max_attempts=2, backoff_multiplier=0), **settings))
     caller = models.caller(models.get(model, "app"), Ledger(), role="app")
     handler = Handler.of(model_handler(caller, timeout_seconds=TIMEOUT))
-    return App(handler, AppLine("the app", gate_of(50)), anyio.CapacityLimiter(50), TIMEOUT, is_model=True)
+    return App(handler, AppLine("the app", gate_of(50), 300), anyio.CapacityLimiter(50), TIMEOUT, is_model=True)
 
 
 async def answer_of(app: App) -> Message:

@@ -26,7 +26,7 @@ async def ask(seconds: float, *, limit: float = 60.0, times: int = 1) -> None:
         await anyio.sleep(seconds)
         return message
 
-    line, threads = AppLine("pizza:bot", gate_of(5)), anyio.CapacityLimiter(5)
+    line, threads = AppLine("pizza:bot", gate_of(5), 300), anyio.CapacityLimiter(5)
     app = App(Handler.of(bot), line, threads, limit, silence=Silence("pizza:bot", limit))
     session = app.open(Beginning(), Memory({}), cast("Any", None))
     for _ in range(times):
