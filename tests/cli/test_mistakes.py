@@ -268,8 +268,8 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a message says nothing": (
         lambda: dataset_of([{"messages": [{"role": "user", "text": "Hi"}]}]),
-        "dataset 'dataset', example 1, field messages[0]: found {'content': None, 'role': 'user', 'text': 'Hi'}, without "
-        "content; give role and content.",
+        "dataset 'dataset', example 1, field messages[0]: found {'content': None, 'role': 'user', 'text': 'Hi'}, "
+        "without content; give role and content.",
     ),
     "a list of apps is one": (
         lambda: anyio.run(Engine(store=None).select, FIRST, cast("Any", [str])),
