@@ -124,8 +124,9 @@ class Engine:
 
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
         before any call is made, ModelUnusable when no call to a model can succeed, AppUnusable when the app has
-        refused every message for `outage_seconds`, RunStopped when `on_app_error` is "stop" and the app fails, StoreError when the store cannot be written; all but the first
-        carry, as `partial`, what was concluded by then. What was finished is in the store and can be resumed.
+        refused every message for `outage_seconds`, RunStopped when `on_app_error` is "stop" and the app fails,
+        StoreError when the store cannot be written; all but the first carry, as `partial`, what was concluded by
+        then. What was finished is in the store and can be resumed.
         """
         if isinstance(scenarios, Dataset):
             return await self.experiment(scenarios, app_handler, **options)
