@@ -21,7 +21,7 @@ import anyio
 from simeval.core.redaction import is_secret_name
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
-from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire
+from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire, text_of
 from simeval.suites.apps.outcomes import AppFailure, of_status
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply
@@ -91,7 +91,7 @@ class Before:
 
     async def _taken_from(self, answer: aiohttp.ClientResponse) -> Taken:
         """Return the values in an answer. Raises AppFailure where it has failed, or a value is missing."""
-        body = await answer.text(errors="replace")
+        body = await text_of(answer)
         if answer.status >= FAILED:
             said = f"HTTP {answer.status}: {quoted(body) or answer.reason}"
             raise of_status(said, answer.status, answer.headers)

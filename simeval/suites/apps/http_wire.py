@@ -172,7 +172,7 @@ async def events_from(
             reply.keep(f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n")
             yield event
         return
-    body = _text(await body_of(answer.content.iter_any()), answer.charset)
+    body = await text_of(answer)
     reply.keep(body)
     if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
@@ -200,6 +200,11 @@ def _events_of_whole(body: str, kind: str, reply: Reply) -> Iterator[Event]:
         raise AppFailure(f"it says JSON and is none ({mistake_in(body)}): {quoted(body)}")
     else:
         yield Event(value)
+
+
+async def text_of(answer: aiohttp.ClientResponse) -> str:
+    """Return the body of an answer as text. Raises AnswerTooLarge, which `Wire.sent` turns into an AppFailure."""
+    return _text(await body_of(answer.content.iter_any()), answer.charset)
 
 
 def _text(body: bytes, charset: str | None) -> str:
