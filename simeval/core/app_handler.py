@@ -1,7 +1,7 @@
 """The types of what a user hands over as the app, so that a wrong handler is found by mypy and pyright; its names."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Concatenate, Protocol
 
 from simeval.core.conversation import AppResponse
 
@@ -42,7 +42,13 @@ class _HandedAgent(Protocol):
 AgentObject = _RunnableAgent | _InvokedGraph | _StreamedAgent | _HandedAgent
 
 
-AppHandler = Callable[..., Answers] | type[Any] | AgentObject | str
+AppHandler = (
+    Callable[Concatenate[str, ...], Answers]
+    | Callable[Concatenate[list[Any], ...], Answers]
+    | type[Any]
+    | AgentObject
+    | str
+)
 """A function of (message, state) or (messages, state), of which the state may be left out; an agent; a model's name.
 
 Further parameters are given what their names ask for, such as `session_id`, `history` or `tools`. Of a class each

@@ -45,10 +45,8 @@ WRONG_HANDLERS = (
     "async def handle(message: str) -> int:\n    return len(message)",
     "def handle(message: str) -> None:\n    print(message)",
     "async def handle(message: int, state: dict[str, str]) -> str:\n    return str(message)",
-    "async def handle(message: str, state: dict[str, str], user: str) -> str:\n    return message + user",
     "def handle() -> str:\n    return 'hello'",
     "async def handle(message: str) -> dict[str, str]:\n    return {'response': message}",
-    "async def handle(message: str, *, key: str) -> str:\n    return message + key",
     "handle = 7",
 )
 SCORED = """\
