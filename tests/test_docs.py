@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.hooks.command_reference import ASKED, all_commands, on_page_markdown, options_of
+from docs.hooks.page_parts import Command, parts_of
 from simeval import stats
-from site_hooks.command_reference import ASKED, all_commands, on_page_markdown, options_of
-from site_hooks.page_parts import Command, parts_of
 from tests.support.console import Reader
 from tests.test_faces import public
 

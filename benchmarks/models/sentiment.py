@@ -4,8 +4,8 @@
 
 MODEL is "lexicon", "embedded", or a hub name or folder; without one the first two are measured. FILE is
 public_vader_sentiment.jsonl.gz: sentences rated by about twenty people each. Only those are used that
-`training/sentiment.py` held out, so that all stand on the same sentences; with --all every one is (the embedded model
-has seen most of those). Intervals are of 95%: Fisher's for Pearson's correlation.
+`benchmarks/training/sentiment.py` held out, so that all are measured on the same ones; with --all every one is (the
+embedded model has seen most of those). Intervals are of 95%: Fisher's for Pearson's correlation.
 
 The five classes of the people's mean are cut at -2, -0.5, 0.5 and 2 of -4 to 4. "F1 by class" is macro-F1 where a model
 of five classes is taken by its most probable one; that seldom is one of the ends, because people seldom agree on those.
@@ -23,8 +23,8 @@ from typing import Any
 import anyio
 from scipy.stats import pearsonr, spearmanr
 
+from benchmarks.training.sentiment_data import HELD_OUT, SETS, Rated, apart, class_of, read
 from simeval.scorers.classifiers.sentiment import LEXICON, SentimentScorer
-from training.sentiment_data import HELD_OUT, SETS, Rated, apart, class_of, read
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "public_vader_sentiment.jsonl.gz"
 CLASSES = 5

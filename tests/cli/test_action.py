@@ -17,7 +17,7 @@ from tests.support.command_line import PATIENCE_SECONDS, ROOT, SHOP, SUITE
 from tests.support.fake_github import LONGEST, FakeGitHub
 from tests.support.records import RUN, rated
 
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+ACTION = yaml.safe_load((ROOT / "action/action.yml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def job(tmp_path: Path, github: FakeGitHub) -> Iterator[dict[str, str]]:
         yield {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
-            "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_ACTION_PATH": str(ROOT / "action"),
             "GITHUB_API_URL": address,
             "GITHUB_REPOSITORY": "shop/bot",
             "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
@@ -45,7 +45,7 @@ def job(tmp_path: Path, github: FakeGitHub) -> Iterator[dict[str, str]]:
 
 
 def step(folder: Path, script: str, job: dict[str, str], **inputs: str) -> "subprocess.CompletedProcess[str]":
-    """Run the step of action.yml that uses a script, in bash, with the environment that its inputs make."""
+    """Run the step of action/action.yml that uses a script, in bash, with the environment that its inputs make."""
     [found] = [each for each in ACTION["runs"]["steps"] if script in each.get("run", "")]
     assert set(inputs) <= set(found["env"])
     return subprocess.run(

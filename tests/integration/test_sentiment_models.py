@@ -133,7 +133,7 @@ async def test_the_embedded_model_says_the_same_in_any_batch() -> None:
 async def test_the_embedded_model_keeps_its_figures_on_sentences_held_out_of_its_training() -> None:
     from scipy.stats import pearsonr
 
-    from training.sentiment_data import HELD_OUT, SETS, apart, rated_of
+    from benchmarks.training.sentiment_data import HELD_OUT, SETS, apart, rated_of
 
     _, held_out = apart(map(rated_of, rows_of("public_vader_sentiment")), HELD_OUT)
     some = [each for domain in SETS.values() for each in [one for one in held_out if one.domain == domain][:60]]

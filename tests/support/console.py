@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from pathlib import Path
 
-from site_hooks.page_parts import Command, File, parts_of
+from docs.hooks.page_parts import Command, File, parts_of
 
 PORT = "8000"  # what pages write; where they run it is one that is free
 SECONDS = 120

@@ -3,7 +3,7 @@
     tokens ─► MiniLM's layers 1-3 ─► + valence of each token's word ─► layers 4-6, adapted ─► mean and maximum over
     the tokens, and the lexicon's features of the text ─► linear ─► probabilities of the five classes
 
-`training/sentiment.py` made the weights and says how; weights/sentiment.md says what they are good for. Imported where
+`benchmarks/training/sentiment.py` made the weights; weights/sentiment.md says what they are good for. Imported where
 the model is loaded: torch is heavy.
 """
 

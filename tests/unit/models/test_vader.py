@@ -3,9 +3,9 @@
 import pytest
 
 from benchmarks.models.sentiment import macro_f1
+from benchmarks.training.sentiment_data import HELD_OUT, Rated, apart, class_of, rated_of
 from simeval.models.local.vader import FEATURES, features_of, valences_of, windows_of
 from tests.support.golden import rows_of
-from training.sentiment_data import HELD_OUT, Rated, apart, class_of, rated_of
 
 
 def rated(name: str, domain: str, text: str) -> Rated:

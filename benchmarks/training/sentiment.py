@@ -1,6 +1,6 @@
 """Train the embedded sentiment model: low-rank adapters on MiniLM, from sentences that people have rated.
 
-    python -m training.sentiment DATA [--validate] [--leave-out DOMAIN] [--epochs N] [--seed N] [--save FILE]
+    python -m benchmarks.training.sentiment DATA [--validate] [--leave-out DOMAIN] [--epochs N] [--seed N] [--save FILE]
 
 DATA is public_vader_sentiment.jsonl.gz. What is held out (a fifth, by document) is measured once, when the training is
 over; no choice was made on it. With --validate the training leaves another fifth out, measures that after each epoch,
@@ -29,6 +29,7 @@ import torch
 from scipy.stats import pearsonr
 from torch.nn.utils import parametrize
 
+from benchmarks.training.sentiment_data import HELD_OUT, SETS, VALIDATION, Rated, apart, class_of, read
 from simeval.models.local.checkpoints import MINILM, located
 from simeval.models.local.networks import load_encoder
 from simeval.models.local.sentiment_network import (
@@ -43,7 +44,6 @@ from simeval.models.local.sentiment_network import (
     upper_logits,
 )
 from simeval.models.local.vader import FEATURES, features_of
-from training.sentiment_data import HELD_OUT, SETS, VALIDATION, Rated, apart, class_of, read
 
 RANK = 16
 EPOCHS = 5

@@ -12,9 +12,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File as SiteFile
 from mkdocs.structure.files import Files
 
-from site_hooks.page_parts import Command, File, parts_of
+from docs.hooks.page_parts import Command, File, parts_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/gallery.md"
 KEPT = ROOT / "build/gallery"
 
