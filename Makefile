@@ -67,6 +67,7 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 	$(BIN)/python -m benchmarks.statistics.level
 	$(BIN)/python -m benchmarks.statistics.cuts --scenarios 100
 	$(BIN)/python -m benchmarks.statistics.at_the_bar --quick
+	$(BIN)/python -m benchmarks.statistics.guarantee --scenarios 200
 	$(BIN)/python -m benchmarks.statistics.peers_level
 	$(BIN)/python -m benchmarks.statistics.intervals --repeats 200
 	[ ! -e $(VENV)/.local ] || $(BIN)/python -m benchmarks.models.local
