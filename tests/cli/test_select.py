@@ -16,7 +16,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_best_is_found_and_shown_with_who_was_dropped(folder: Path) -> None:
-    done = simeval(folder, "select", "suite.yaml", "--app", "shop:good", "--app", "shop:bad", "--json", "best.json")
+    done = simeval(
+        folder, "select", "suite.yaml", "--app", "shop:good", "--app", "shop:bad", "--seed", "1", "--json", "best.json"
+    )
     found = json.loads((folder / "best.json").read_text())
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,7 +42,9 @@ def test_what_is_lost_ends_it_with_why_and_the_status_of_a_run_that_could_not_be
     scored = "      scorer: shop:unmeasured\n      evaluator: {type: proportion, min_proportion: 0.9}\n"
     (folder / "suite.yaml").write_text(SUITE[:judged] + scored)
 
-    done = simeval(folder, "select", "suite.yaml", "--app", "shop:good", "--app", "shop:bad", "--json", "best.json")
+    done = simeval(
+        folder, "select", "suite.yaml", "--app", "shop:good", "--app", "shop:bad", "--seed", "1", "--json", "best.json"
+    )
     found = json.loads((folder / "best.json").read_text())
 
     assert done.returncode == 3, done.stdout + done.stderr
@@ -50,7 +54,7 @@ def test_what_is_lost_ends_it_with_why_and_the_status_of_a_run_that_could_not_be
 
 
 def test_the_run_of_a_selection_says_that_it_needed_no_more_trials(folder: Path) -> None:
-    simeval(folder, "select", "suite.yaml", "--app", "shop:good", "--app", "shop:bad")
+    simeval(folder, "select", "suite.yaml", "--app", "shop:good", "--app", "shop:bad", "--seed", "1")
 
     done = simeval(folder, "show", "last")
 
