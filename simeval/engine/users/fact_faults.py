@@ -45,33 +45,33 @@ def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
 def invents_fact(talk: Talk) -> Found:
     """Find identifiers, and a name of the user's own, that nobody has told; only where the script has such a one."""
     known = identifiers(talk.script)
+    names_one = any(find_all("given name", talk.scenario.given))
     for place, text in talk.user:
+        told = [*_told(text, known), *(_own_names(text) if names_one else ())]
+        if not told:
+            continue
         heard = squeezed(" ".join([talk.script, *talk.before(place)]))
-        for written, value in _told(text, known):
-            if value not in heard:
+        for written, parts in told:
+            if not any(squeezed(part) in heard for part in parts):
                 yield UserFault("invents_fact", place, repr(written))
-        for name in _own_names(talk, text):
-            if not any(squeezed(part) in heard for part in name.split()):
-                yield UserFault("invents_fact", place, repr(name))
 
 
-def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, str]]:
+def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the identifiers of a text, as they are written and compared, of sorts that are known."""
     has_email = any(each.shape == _EMAIL for each in known)
     has_code = any(each.shape != _EMAIL for each in known)
     for each in identifiers(text):
         is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
         if (has_email if each.shape == _EMAIL else has_code) and not is_short and not _is_near(each, known):
-            yield each.written, squeezed(each.value)
+            yield each.written, (each.value,)
     if has_code:
-        yield from ((match[0], match[1]) for match in _CARD_END.finditer(text))
+        yield from ((match[0], (match[1],)) for match in _CARD_END.finditer(text))
 
 
-def _own_names(talk: Talk, text: str) -> Iterator[str]:
-    if not any(find_all("given name", talk.scenario.given)):
-        return
+def _own_names(text: str) -> Iterator[tuple[str, Sequence[str]]]:
     for match in find_all("own name", text):
-        yield next(filter(None, match.groupdict().values()))
+        name = next(filter(None, match.groupdict().values()))
+        yield name, name.split()
 
 
 def _is_near(each: Identifier, known: Sequence[Identifier]) -> bool:
