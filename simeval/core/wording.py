@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from simeval.core.languages import is_common
-from simeval.core.phrases import languages_of, search, typed
+from simeval.core.phrases import candidates, has, languages_of, search, typed
 from simeval.core.stems import content_stems
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
@@ -67,14 +67,15 @@ def asks(text: str, *, after: str = "") -> bool:
 
     What it quotes is not asked, nor what it repeats of the message that it comes `after`.
     """
-    own = text.replace(after, " ") if after.strip() else text
-    sentences = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", typed(own))) if each.strip()]
-    for sentence in sentences[-_LAST_SENTENCES:]:
-        if _COURTESY.search(sentence) or search("courtesy question", sentence):
+    own = typed(text.replace(after, " ") if after.strip() else text)
+    last = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", own)) if each.strip()][-_LAST_SENTENCES:]
+    may_request = bool(candidates("request", " ".join(last)))  # in other languages than `_REQUEST`
+    for sentence in last:
+        if _COURTESY.search(sentence) or has("courtesy question", sentence):
             continue
         if sentence.rstrip().endswith(("?", "？", "؟")):
             return True
-        if (_REQUEST.search(sentence) or search("request", sentence)) and not _IF_MORE.search(sentence):
+        if (_REQUEST.search(sentence) or (may_request and has("request", sentence))) and not _IF_MORE.search(sentence):
             return True
     return False
 
@@ -86,9 +87,8 @@ def promises(text: str) -> bool:
     Both are read in one language: "listo" does not end the promise of an English sentence.
     """
     end = "".join(_SENTENCE.findall(typed(text))[-_PROMISING_SENTENCES:])
-    if search("promise", end) is None:
-        return False
-    return bool(languages_of("promise", end) - languages_of("done", typed(text)))
+    promised = languages_of("promise", end)
+    return bool(promised and promised - languages_of("done", typed(text)))
 
 
 @_REMEMBERED
@@ -120,6 +120,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts 
 _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
 )
+_NOTHING = frozenset(["n", "a", "na", "null", "none", "undefined", "nan"])
 _AGAIN = re.compile(
     r"\b(?:repeat|rephrase|(?:say|write|enter|type|try|send|tell|ask)\b[^.?!]{0,30}\bagain|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
     r"(?:understand|catch|get|follow)|understood|wiederholen|noch\s+einmal|répéter|repetir|ripetere)\b",
@@ -176,6 +177,8 @@ def topics(text: str) -> frozenset[str]:
 @_REMEMBERED
 def is_empty(text: str) -> bool:
     """Return whether a message says nothing: no letter, digit, sign or question, marks such as [END] apart."""
+    if "[" not in text and "(" not in text and "<" not in text and not _NOTHING.issuperset(words(text)):
+        return False
     text = _MARKS.sub("", text)
     return not any(letter.isalnum() or letter in "?!？！" or ord(letter) > 0x2190 for letter in text)
 

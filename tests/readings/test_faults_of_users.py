@@ -10,13 +10,14 @@ import pytest
 
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.conversation import STATUS, Conversation, Ending, Message
-from simeval.core.phrases import Phrase, phrases, typed
+from simeval.core.phrases import Phrase, candidates, phrases, typed
 from simeval.core.wording import asks, promises
 from simeval.engine.users.faults import KINDS, find_faults
 from simeval.engine.users.state import read_state
 
 USERS = Path(__file__).parents[1] / "data" / "users"
 AS_WRITTEN = ("own name", "given name")  # kinds of phrases that are read with their capitals
+TRANSCRIPTS = ("by_another_hand", "in_other_words")
 LATIN = ("en", "de", "fr", "es", "it")
 
 
@@ -63,7 +64,22 @@ def test_a_phrase_matches_its_examples_and_no_counterexample(phrase: Phrase) -> 
     assert not any(matched(phrase.misses))
 
 
-@pytest.mark.parametrize("name", ["by_another_hand", "in_other_words"])
+def test_no_phrase_is_missed_for_its_signs() -> None:
+    said = [message["content"] for name in TRANSCRIPTS for row in rows(name) for message in row["messages"]]
+    said += [text for row in rows("promises") for text in (*row["must_match"], *row["must_not_match"])]
+    texts = {*map(typed, said), *(text for each in phrases() for text in each.matches)}
+
+    missed = [
+        (each.kind, text)
+        for each in phrases()
+        for text in texts
+        if re.search(each.pattern, text) and each not in candidates(each.kind, text)
+    ]
+
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 @pytest.mark.parametrize("is_latin", [True, False])
 def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
     read = [row for row in rows(name) if (row["language"] in LATIN) is is_latin]
@@ -73,7 +89,7 @@ def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
     assert sum(bool(found(row)) for row in new) >= 0.6 * len(new) > 0
 
 
-@pytest.mark.parametrize("name", ["by_another_hand", "in_other_words"])
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_users_who_do_their_part_are_not_accused(name: str) -> None:
     good = [row for row in rows(name) if row["label"] == "good"]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import get_args
 
 from simeval.core.conversation import UserFaultKind
-from simeval.core.phrases import search, typed
+from simeval.core.phrases import has, typed
 from simeval.suites.scenario import ScenarioTest
 
 
@@ -21,4 +21,4 @@ def asked_for(scenario: ScenarioTest) -> frozenset[UserFaultKind]:
 def _in_words(script: str) -> frozenset[UserFaultKind]:
     read = typed(script)
     kinds: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
-    return frozenset(kind for kind in kinds if search(f"asked for {kind}", read))
+    return frozenset(kind for kind in kinds if has(f"asked for {kind}", read))

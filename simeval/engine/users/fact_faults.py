@@ -13,6 +13,7 @@ MOST_CHANGED = 2  # characters by which an identifier is the other one, told wro
 CHANGED_OF = 5  # one in so many characters of a long one
 LEAST_DIGITS = 7  # of a number without letters that is invented
 _EMAIL = "e-mail"
+_FOUR_DIGITS = re.compile(r"\d{4}")
 _CARD_END = re.compile(
     r"(?:ending|ends|endet|endend|termina|terminad\w|finissant|que\s+acaba)\s+(?:in|with|auf|en|par|em|con)\s+(\d{4})\b",
     re.I,
@@ -28,7 +29,7 @@ def changes_fact(talk: Talk) -> Found:
     for place, text in talk.user:
         for each in identifiers(text):
             bare = squeezed(each.value)
-            if bare in script or bare in squeezed(" ".join(talk.app_before(place))):
+            if bare in script or bare in "".join(map(squeezed, talk.app_before(place))):
                 continue
             for before in known:
                 if _is_told_wrong(each, before) and before.value not in squeezed(text):
@@ -50,7 +51,7 @@ def invents_fact(talk: Talk) -> Found:
         told = [*_told(text, known), *(_own_names(text) if names_one else ())]
         if not told:
             continue
-        heard = squeezed(" ".join([talk.script, *talk.before(place)]))
+        heard = "".join(map(squeezed, [talk.script, *talk.before(place)]))
         for written, parts in told:
             if not any(squeezed(part) in heard for part in parts):
                 yield UserFault("invents_fact", place, repr(written))
@@ -64,7 +65,7 @@ def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequenc
         is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
         if (has_email if each.shape == _EMAIL else has_code) and not is_short and not _is_near(each, known):
             yield each.written, (each.value,)
-    if has_code:
+    if has_code and _FOUR_DIGITS.search(text):
         yield from ((match[0], (match[1],)) for match in _CARD_END.finditer(text))
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from simeval.core import closings
 from simeval.core.conversation import LEFT
 from simeval.core.languages import is_script, language_of, named_languages
-from simeval.core.phrases import find_all, search, typed
+from simeval.core.phrases import find_all, has, search, typed
 from simeval.core.stems import content_stems
 from simeval.core.wording import agrees, promises, topics, words
 from simeval.engine.users.identifiers import identifiers, is_told, names_of_things, plain_digits
@@ -93,7 +93,7 @@ def left_while_asked(talk: Talk) -> Found:
 
 def _is_courtesy(text: str) -> bool:
     """Return whether a message does nothing but thank and take leave, and declines nothing."""
-    return closings.takes_leave(text) and search("denial", typed(text)) is None
+    return closings.takes_leave(text) and not has("denial", typed(text))
 
 
 def never_states_goal(talk: Talk) -> Found:
@@ -111,7 +111,7 @@ def never_states_goal(talk: Talk) -> Found:
 
 def _names_a_purchase(when: str, everything: str) -> bool:
     """Return whether the goal is about an order and the user speaks of one, as a parcel perhaps."""
-    return search("purchase", typed(when)) is not None and search("purchase", typed(everything)) is not None
+    return has("purchase", typed(when)) and has("purchase", typed(everything))
 
 
 def _is_unstated(when: str, everything: str) -> bool:
@@ -139,12 +139,14 @@ def leaks_expectation(talk: Talk) -> Found:
     yield from _quoted(talk)
     values = {each for then in talk.scenario.expectations if then.behaviour for each in _values(then.behaviour)}
     for place, text in talk.user:
-        read, heard = typed(text), typed("\n".join([talk.script, *talk.app_before(place)]))
-        directed = search("directs the app", read)
+        directed, shared = search("directs the app", typed(text)), values & _values(text) if values else ()
+        if not directed and not shared:
+            continue
+        heard = typed("\n".join([talk.script, *talk.app_before(place)]))
         if directed and directed[0] not in heard:
             yield UserFault("leaks_expectation", place, repr(directed[0].strip()))
-        told = sorted(each for each in values & _values(text) if each not in heard) if values else []
-        if len(told) >= LEAST_VALUES and search("hearsay", read) is None:
+        told = sorted(each for each in shared if each not in heard)
+        if len(told) >= LEAST_VALUES and not has("hearsay", typed(text)):
             yield UserFault("leaks_expectation", place, repr(", ".join(told)))
 
 
@@ -154,17 +156,26 @@ def _values(text: str) -> frozenset[str]:
 
 
 def _quoted(talk: Talk) -> Found:
-    wanted = [words(each.behaviour) for each in talk.scenario.expectations if each.behaviour]
-    secret = frozenset[tuple[str, ...]]().union(*map(_runs, wanted))
+    secret = _secret(tuple(each.behaviour for each in talk.scenario.expectations if each.behaviour))
+    firsts = frozenset(run[0] for run in secret)
     for place, text in talk.user if secret else ():
-        if search("hearsay", typed(text)):
+        spoken = words(text)
+        begun = (spoken[at : at + LEAST_QUOTED] for at, word in enumerate(spoken) if word in firsts)
+        shared = {run for run in begun if run in secret}
+        if not shared or has("hearsay", typed(text)):
             continue
-        for run in sorted(_runs(words(text)) & secret):
+        for run in sorted(shared):
             if run in _runs(words(talk.script)):
                 continue
             is_heard = any(run in _runs(words(each)) for each in talk.app_before(place))
             if not is_heard and len(content_stems(" ".join(run))) >= LEAST_QUOTED_MEANING:
                 yield UserFault("leaks_expectation", place, repr(" ".join(run)))
+
+
+@lru_cache(maxsize=1_000)
+def _secret(behaviours: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """Return all runs of so many words of expectations."""
+    return frozenset[tuple[str, ...]]().union(*(_runs(words(each)) for each in behaviours))
 
 
 @lru_cache(maxsize=1_000)
@@ -194,7 +205,7 @@ def part_unsaid(talk: Talk) -> Found:
 @lru_cache(maxsize=1_000)
 def _parts(when: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Return the parts of a goal, each with the stems of its words; none of a long one, or of one in other forms."""
-    if language_of(when) not in ("en", "") or len(words(when)) > LONGEST_GOAL or _NOT_PLAIN.search(typed(when)):
+    if _NOT_PLAIN.search(typed(when)) or len(words(when)) > LONGEST_GOAL or language_of(when) not in ("en", ""):
         return ()
     wanted = [match[1] for match in map(_WANTED.search, _SENTENCE.findall(typed(when))) if match]
     parts = [each for text in wanted for each in _BETWEEN_PARTS.split(_REASON.sub("", text))]

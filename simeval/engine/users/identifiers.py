@@ -19,9 +19,11 @@ _IDENTIFIER = re.compile(
     rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![{_LETTER}@%:]|[.,/]\d)"
 )
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\W_]+")
 _DIGIT_OR_AT = re.compile(r"[\d@]")
 _RUN = re.compile(r"[a-z]+|\d+")
 _DIGITS = {start + value: str(value) for start in (0x660, 0x6F0, 0x966, 0xFF10) for value in range(10)}
+_OTHER_DIGIT = re.compile(f"[{''.join(map(chr, _DIGITS))}]")
 LEAST_CHARACTERS = 5  # of an identifier: shorter ones are too often numbers of other things
 LEAST_DIGITS = 2  # of it, but for codes such as JG7FMM
 
@@ -49,12 +51,33 @@ def names_of_things(text: str) -> tuple[str, ...]:
     return (*(each.written for each in identifiers(text)), *quoted)
 
 
+@lru_cache(maxsize=2_000)  # what was said is read again at every turn
+def told_details(script: str, text: str) -> frozenset[str]:
+    """Return the facts of a script that a text tells."""
+    return frozenset(each for each, bare in _with_bare(script) if _is_in(each, bare, text))
+
+
+@lru_cache(maxsize=1_000)
+def _with_bare(script: str) -> tuple[tuple[str, str], ...]:
+    return tuple((each, squeezed(each)) for each in details(script))
+
+
 def is_told(detail: str, texts: Iterable[str]) -> bool:
     """Return whether a fact stands in one of these texts, however it is spaced and written."""
     bare = squeezed(detail)
-    if len(bare) < LEAST_CHARACTERS:
-        return any(_as_a_word(detail).search(plain_digits(text).casefold()) for text in texts)
-    return any(bare in squeezed(text) for text in texts)
+    return any(_is_in(detail, bare, text) for text in texts)
+
+
+def _is_in(detail: str, bare: str, text: str) -> bool:
+    if len(bare) >= LEAST_CHARACTERS:
+        return bare in squeezed(text)
+    text = _folded(text)
+    return detail.casefold() in text and _as_a_word(detail).search(text) is not None
+
+
+@lru_cache(maxsize=2_000)
+def _folded(text: str) -> str:
+    return plain_digits(text).casefold()
 
 
 @lru_cache(maxsize=1_000)
@@ -62,10 +85,10 @@ def _as_a_word(detail: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![{_LETTER}]){re.escape(detail.casefold())}(?![{_LETTER}])")
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=2_000)
 def squeezed(text: str) -> str:
     """Return the letters and digits of a text, in small letters."""
-    return re.sub(r"[\W_]+", "", plain_digits(text).casefold())
+    return _BETWEEN.sub("", _folded(text))
 
 
 @lru_cache(maxsize=1_000)
@@ -76,7 +99,7 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
 
 def plain_digits(text: str) -> str:
     """Return a text with the digits of other scripts written as 0 to 9; it is as long as before."""
-    return text if text.isascii() else text.translate(_DIGITS)
+    return text.translate(_DIGITS) if not text.isascii() and _OTHER_DIGIT.search(text) else text
 
 
 def _identifiers(text: str) -> Iterator[Identifier]:
@@ -85,14 +108,12 @@ def _identifiers(text: str) -> Iterator[Identifier]:
     for match in _IDENTIFIER.finditer(text):
         if match["email"]:
             yield Identifier(match[0], match["email"].casefold(), "e-mail")
-        elif shape := _shape(match["code"]):
+        elif not match["code"].isalpha() and (shape := _shape(match["code"])):
             yield Identifier(match[0], squeezed(match["code"]), shape)
 
 
 def _shape(code: str) -> str:
     """Return what identifiers of one kind have in common; "" for what is none."""
-    if code.isalpha() and not code.isupper():
-        return ""  # a word, as most are
     digits = sum(letter.isdigit() for letter in code)
     is_code = digits >= LEAST_DIGITS or (code.isupper() and len(_RUN.findall(code.casefold())) > 2)
     if not is_code or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):

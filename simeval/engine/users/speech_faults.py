@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from rapidfuzz.fuzz import ratio
 
 from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.core.phrases import find_all, search, typed
+from simeval.core.phrases import find_all, has, search, typed
 from simeval.core.stems import content_stems
 from simeval.core.wording import asks, asks_again, assistant_phrase, is_empty, told_words, topics, words
 from simeval.engine.users.goal_faults import GENERIC
@@ -32,12 +33,10 @@ def repeats_itself(talk: Talk) -> Found:
     for place, text in talk.user:
         spoken = " ".join(words(text))
         answered = talk.app_before(place)[-1:]
-        is_long = spoken.count(" ") + 1 >= LEAST_REPEATED and len(told_words(text)) >= LEAST_TOLD
-        if is_long and not any(map(asks_again, answered)):
-            for earlier, before, heard in said:
-                if not _says_the_same(spoken, before) or _is_asked_the_same(answered, heard):
-                    continue
-                if not _is_misunderstood(talk, earlier, place):
+        same = [each for each in said if _says_the_same(spoken, each[1])] if len(words(text)) >= LEAST_REPEATED else ()
+        if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
+            for earlier, _, heard in same:
+                if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
         said.append((place, spoken, "".join(answered)))
 
@@ -113,8 +112,7 @@ def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) 
 
 def recites_script(talk: Talk) -> Found:
     """Find messages that read the script out, or speak of the user as "she": of a script in the third person only."""
-    script = (talk.scenario.when, *_SENTENCE.findall(talk.scenario.when), talk.scenario.given)
-    told = [each.strip() for each in script if _is_of_another(each)]
+    told = _told_of_another(talk.scenario.given, talk.scenario.when)
     for place, text in talk.user if told else ():
         spoken = " ".join(words(text))
         if len(text) < LEAST_RECITED or not _is_of_another(text):
@@ -123,15 +121,21 @@ def recites_script(talk: Talk) -> Found:
             yield UserFault("recites_script", place, repr(text))
 
 
+@lru_cache(maxsize=1_000)
+def _told_of_another(given: str, when: str) -> Sequence[str]:
+    """Return what of a script is in the third person, each sentence of `when` by itself, too."""
+    return tuple(each.strip() for each in (when, *_SENTENCE.findall(when), given) if _is_of_another(each))
+
+
 def _is_of_another(text: str) -> bool:
     read = typed(text)
-    return search("third person", read) is not None and search("first person", read) is None
+    return has("third person", read) and not has("first person", read)
 
 
 def _begins_alike(spoken: str, told: str) -> bool:
     """Return whether a message begins as the script does, by a verb and the person who is not I."""
     first, begun = spoken.split()[:2], list(words(told))[:2]
-    return first == begun and search("third person", " ".join(begun)) is not None
+    return first == begun and has("third person", " ".join(begun))
 
 
 def plays_both_sides(talk: Talk) -> Found:
@@ -141,7 +145,7 @@ def plays_both_sides(talk: Talk) -> Found:
         if ":" not in read and "：" not in read:
             continue
         roles = {match["role"] for match in find_all("role label", read)}
-        if len(roles) > 1 or search("own label", read):
+        if len(roles) > 1 or has("own label", read):
             yield UserFault("plays_both_sides", place, ", ".join(sorted(roles)))
 
 
@@ -163,10 +167,14 @@ def only_thanks(talk: Talk) -> Found:
     for at, (place, text) in enumerate(talk.user):
         answered = "".join(talk.app_before(place)[-1:])
         row = row + 1 if _only_thanks(text) and not asks_anything(answered) else 0
-        same = [typed(each) for _, each in talk.user[max(0, at - 2) : at + 1]]
-        is_same = len(same) == THANKS_IN_A_ROW and len(set(same)) == 1 and not _QUESTION.search(text)
-        if row >= THANKS_IN_A_ROW or (is_same and len(words(text)) == 1 and not asks_anything(answered)):
+        is_again = len(words(text)) == 1 and not _QUESTION.search(text) and _said_thrice(talk, at)
+        if row >= THANKS_IN_A_ROW or (is_again and not asks_anything(answered)):
             yield UserFault("only_thanks", place, repr(text))
+
+
+def _said_thrice(talk: Talk, at: int) -> bool:
+    same = [typed(text) for _, text in talk.user[max(0, at + 1 - THANKS_IN_A_ROW) : at + 1]]
+    return len(same) == THANKS_IN_A_ROW and len(set(same)) == 1
 
 
 def asks_anything(text: str) -> bool:
@@ -176,4 +184,4 @@ def asks_anything(text: str) -> bool:
 
 def _only_thanks(text: str) -> bool:
     is_short = len(words(text)) <= LONGEST_THANKS or (not text.isascii() and len(text) <= 3 * LONGEST_THANKS)
-    return is_short and not _QUESTION.search(text) and search("courtesy", typed(text)) is not None
+    return is_short and not _QUESTION.search(text) and has("courtesy", typed(text))

@@ -16,7 +16,7 @@ from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
 from simeval.core.languages import language_of
 from simeval.core.media import content_text
-from simeval.core.phrases import search, typed
+from simeval.core.phrases import has, typed
 from simeval.core.stems import content_stems
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
@@ -166,7 +166,7 @@ def _first_person(sentence: str) -> str:
     for theirs, mine in _OF_ONE if _PRONOUN.match(sentence) and about_user else swaps:
         text = theirs.sub(mine, text)
     text = text[0].upper() + text[1:]
-    is_of_another = search("third person", typed(text)) and not search("first person", typed(text))
+    is_of_another = has("third person", typed(text)) and not has("first person", typed(text))
     return f"{_MY_CASE.get(language_of(text), 'My case: ')}{text}" if is_of_another else text
 
 
