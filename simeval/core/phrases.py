@@ -14,6 +14,7 @@ digit): each text that the pattern matches has one, so that few patterns are tri
     first person, third person      "I want", "she wants"
     value                           a weekday, a month, an amount, a time, a number of three digits
     purchase                        an order, or its parcel
+    asks when, tells when           a question for a time; a day, a time or a span (and the same of prices)
     own name, given name            somebody says its name; a scenario says one
     language name                   a language is named: the one that the row has as its own
     asked for KIND                  a scenario asks for what would be a fault of this kind elsewhere

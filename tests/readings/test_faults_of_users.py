@@ -181,6 +181,26 @@ def test_anything_else_waits_for_none_in_other_scripts(text: str) -> None:
     assert not asks(text)
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer", "told"),
+    [
+        ("When does my order F1001 get here, please?", "Your order contains a tent.", "Your order arrives on Friday."),
+        (
+            "Wann kommt meine Bestellung F1001 bei mir an?",
+            "Zu Bestellungen: es gibt Zelte.",
+            "Die Bestellung kommt morgen.",
+        ),
+        ("¿Cuándo llega por fin mi pedido F1001 a casa?", "Su pedido lleva una tienda.", "Su pedido llega el viernes."),
+        ("How much do I pay to send back order F1001?", "Order F1001 has a tent.", "To send back order F1001 is free."),
+    ],
+)
+def test_a_question_for_a_time_or_price_is_asked_again_until_one_is_told(asked: str, answer: str, told: str) -> None:
+    of = scenario("The customer asks about order F1001.", given="A customer with order F1001")
+
+    assert "repeats_itself" not in faults(of, asked, answer, asked, answer, asked, answer, ended="gave_up")
+    assert "repeats_itself" in faults(of, asked, told, asked, told, ended="turn_limit")
+
+
 @pytest.mark.parametrize("number", ["注文F1010です", "F١٠١٠", "رقمه F1010"])
 def test_a_number_told_wrong_is_found_whatever_it_stands_beside(number: str) -> None:
     of = scenario("The customer asks about the order.", given="A customer with order F1001")

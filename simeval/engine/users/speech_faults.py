@@ -45,7 +45,8 @@ def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
     """Return whether the user asks again because the app has not understood.
 
     Since the `first` time nothing else was asked, and no answer so far has anything to do with what was said to it, or
-    with what the user is here for; somebody who just chats is here for nothing. (That one answer shares nothing with
+    with what the user is here for (somebody who just chats is here for nothing), or it is asked for a time or price and
+    none is told. (That one answer shares nothing with
     the question is not enough: "Sure, where at?" does not either, and of 97% caught repeats 66% would be left.)
     """
     if not any(not each.isascii() or content_stems(each) - GENERIC for each in topics(talk.scenario.when)):
@@ -53,9 +54,18 @@ def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
     asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
     if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
         return False
+    if any(_is_unanswered(talk, place, of=each) for each in ("when", "price")):
+        return True
     told = [text for at, text in talk.user if at <= place]
     about = topics("\n".join([talk.scenario.given, talk.scenario.when, *told]))
     return not any(about & topics(answer) for answer in talk.app_before(place))
+
+
+def _is_unanswered(talk: Talk, place: int, *, of: str) -> bool:
+    """Return whether a message asks for a time or a price, and no answer so far tells one, or asks something itself."""
+    if not has(f"asks {of}", typed(dict(talk.user)[place])):
+        return False
+    return not any(asks(answer) or has(f"tells {of}", typed(answer)) for answer in talk.app_before(place))
 
 
 def _says_the_same(spoken: str, before: str) -> bool:
