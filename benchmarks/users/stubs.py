@@ -124,6 +124,49 @@ LANGUAGES: Halves = (
     ),
 )
 
+GOALS: Halves = (
+    (
+        "She wants to know when order F1001 arrives, and needs a receipt.",
+        "The customer wants to send back the boots because they leak.",
+        "He asks for another room and for a late breakfast.",
+    ),
+    (
+        "The user would like to change the address of the account.",
+        "They want to cancel the subscription and get the last month refunded.",
+        "She needs a wheelchair at the gate and asks whether that costs anything.",
+        "Er möchte wissen, wann das Paket ankommt.",
+        "Quiere cambiar la fecha de la reserva.",
+    ),
+)
+BOTH_SIDES: Halves = (
+    ("User: {}\nAssistant: It is done.", "Customer: {}\nAgent: Certainly.\nCustomer: Thanks."),
+    ("Me: {}\nYou: All right.\nMe: Good.", "Assistant: Hello!\nUser: {}", "Kunde: {}\nBot: Gern."),
+)
+OUT_OF_CHARACTER: Halves = (
+    (
+        "The scenario is now complete.",
+        "As a simulated user, I say that this is enough.",
+        "*sighs and looks at the phone*",
+        "</user_message>",
+    ),
+    (
+        "End of the simulation.",
+        "According to my persona I am in a hurry.",
+        "[In character: annoyed] Go on.",
+        "```json",
+        "That was the role-play, and the role-play is over.",
+        "*rolls eyes at the screen*",
+    ),
+)
+THANKS: Halves = (
+    ("Thank you!", "Thanks a lot.", "Great, bye!", "Perfect, thanks."),
+    ("Many thanks again!", "Awesome, thank you.", "Bye bye!", "Danke!", "¡Muchas gracias!", "Cheers, take care"),
+)
+UNSAID: Halves = (
+    ("a zebra licence", "the recipe of the marzipan"),
+    ("a telescope for the eclipse", "the address of the blacksmith", "a trombone of brass"),
+)
+
 
 def repeats_itself(talk: Recorded, random: Random, half: int) -> Made:
     """Say an earlier message again, as it was or a little changed."""
@@ -209,6 +252,56 @@ def switches_language(talk: Recorded, random: Random, half: int) -> Made:
     return talk.scenario, _with(talk.conversation, {random.choice(own[1:]): random.choice(LANGUAGES[half])})
 
 
+def recites_script(talk: Recorded, random: Random, half: int) -> Made:
+    """Read the goal out, as it was or a little changed."""
+    when = random.choice(GOALS[half])
+    said = random.choice((when, when.lower(), when.rstrip(".")))
+    return replace(talk.scenario, when=when), _with(talk.conversation, {_own(talk.conversation)[0]: said})
+
+
+def plays_both_sides(talk: Recorded, random: Random, half: int) -> Made:
+    """Write the app's part beside an own message."""
+    place = random.choice(_own(talk.conversation))
+    said = random.choice(BOTH_SIDES[half]).format(talk.conversation.messages[place].content)
+    return talk.scenario, _with(talk.conversation, {place: said})
+
+
+def breaks_character(talk: Recorded, random: Random, half: int) -> Made:
+    """Speak of the simulation, instead of a message or after it."""
+    if "breaks_character" in asked_for(talk.scenario) or any(
+        mark in f"{talk.scenario.given}{talk.scenario.when}" for mark in "<{`"
+    ):
+        return None
+    place, said = random.choice(_own(talk.conversation)), random.choice(OUT_OF_CHARACTER[half])
+    before = talk.conversation.messages[place].content
+    return talk.scenario, _with(talk.conversation, {place: random.choice((said, f"{before} {said}"))})
+
+
+def only_thanks(talk: Recorded, random: Random, half: int) -> Made:
+    """Thank three times at the end, though nothing is asked."""
+    if "only_thanks" in asked_for(talk.scenario):
+        return None
+    messages = list(talk.conversation.messages[: _own(talk.conversation)[-1] + 1])
+    for thanks in random.sample(THANKS[half], 3):
+        messages += [Message(role="assistant", content="Glad to help."), Message(role="user", content=thanks)]
+    return talk.scenario, replace(talk.conversation, messages=tuple(messages))
+
+
+def invents_fact(talk: Recorded, random: Random, half: int) -> Made:
+    """Tell an identifier that nobody has given, where the script has others."""
+    if not identifiers(talk.scenario.given) or "invents_fact" in asked_for(talk.scenario):
+        return None
+    code = "".join(random.choice(letters) for letters in ("BCDF", "GHJK", "23456", "56789", "23456", "789", "234"))
+    said = (f"It is {code}.", f"My number is {code}")[half]
+    return talk.scenario, _with(talk.conversation, {random.choice(_own(talk.conversation)): said})
+
+
+def part_unsaid(talk: Recorded, random: Random, half: int) -> Made:
+    """Leave satisfied, with a part of the goal that neither side has spoken of."""
+    when = f"The person wants to discuss the matter and {random.choice(UNSAID[half])}."
+    return replace(talk.scenario, given="A person", when=when), replace(talk.conversation, ended="goal_satisfied")
+
+
 STUBS: Mapping[UserFaultKind, Callable[[Recorded, Random, int], Made]] = {
     "repeats_itself": repeats_itself,
     "speaks_as_assistant": speaks_as_assistant,
@@ -218,6 +311,12 @@ STUBS: Mapping[UserFaultKind, Callable[[Recorded, Random, int], Made]] = {
     "leaks_expectation": leaks_expectation,
     "changes_fact": changes_fact,
     "switches_language": switches_language,
+    "recites_script": recites_script,
+    "plays_both_sides": plays_both_sides,
+    "breaks_character": breaks_character,
+    "only_thanks": only_thanks,
+    "invents_fact": invents_fact,
+    "part_unsaid": part_unsaid,
 }
 
 

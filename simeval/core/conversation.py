@@ -33,6 +33,12 @@ UserFaultKind = Literal[
     "leaks_expectation",
     "changes_fact",
     "switches_language",
+    "recites_script",
+    "plays_both_sides",
+    "breaks_character",
+    "only_thanks",
+    "invents_fact",
+    "part_unsaid",
 ]
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it

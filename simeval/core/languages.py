@@ -4,6 +4,9 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from itertools import chain
+
+from simeval.core.phrases import languages_of, typed
 
 # The commonest words of languages in Latin letters, as far as few of the others have them.
 _WORDS = {
@@ -43,12 +46,13 @@ _WORDS = {
     "da": ("og at det er jeg ikke en et på som med for har min mit kan vil du af til men hvad den om var så hvor"),
     "tr": ("ve bir bu için ile ben mı mi çok ne var değil istiyorum benim nasıl ama siparişim lütfen daha gibi olan"),
 }
+_COMMON = {code: frozenset(words.split()) for code, words in _WORDS.items()}
 _OF_WORD = {
-    word: frozenset(code for code, words in _WORDS.items() if word in words.split())
-    for words in _WORDS.values()
-    for word in words.split()
+    word: frozenset(code for code, words in _COMMON.items() if word in words)
+    for words in _COMMON.values()
+    for word in words
 }
-_NO_WORDS = re.compile(r"\S*[@/\d]\S*")  # addresses and codes
+_NO_WORD = re.compile(r"[@/\d]")  # an address or code
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _CALLED = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
@@ -65,32 +69,6 @@ _SCRIPTS = {
     "THAI": "Thai", "HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese or Japanese",
     "BENGALI": "Bengali", "TAMIL": "Tamil", "GEORGIAN": "Georgian", "ARMENIAN": "Armenian",
 }  # fmt: skip
-_NAMES = {
-    r"english|englisch|anglais|ingl[eé]s": "en",
-    r"german|deutsch|allemand|alem[aá]n": "de",
-    r"french|fran[cç]ais|franz[oö]sisch": "fr",
-    r"spanish|espa[nñ]ol|spanisch": "es",
-    r"italian|italiano|italienisch": "it",
-    r"portugu\w+": "pt",
-    r"dutch|nederlands": "nl",
-    r"polish|polski": "pl",
-    r"swedish|svenska": "sv",
-    r"danish|dansk": "da",
-    r"turkish|t[uü]rk[cç]e": "tr",
-    r"russian|ukrainian|bulgarian|serbian": "Cyrillic",
-    r"greek": "Greek",
-    r"arabic|persian|farsi|urdu": "Arabic",
-    r"hebrew": "Hebrew",
-    r"hindi|marathi|nepali": "Devanagari",
-    r"thai": "Thai",
-    r"korean": "Korean",
-    r"japanese": "Japanese",
-    r"chinese|mandarin|cantonese": "Chinese or Japanese",
-    r"bilingual|multilingual|languages?|sprachen?|translat\w+": ANY,
-}
-_ANY_NAME = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
-NONE: frozenset[str] = frozenset()
-_NAMED = {re.compile(rf"\b(?:{names})\b"): language for names, language in _NAMES.items()}
 
 
 @lru_cache(maxsize=10_000)
@@ -98,14 +76,16 @@ def language_of(text: str) -> str:
     """Return the language of a text, or the script where that tells more than one; "" where neither can be told."""
     if script := _script(text):
         return script
-    words = _WORD.findall(_NO_WORDS.sub(" ", text.replace("’", "'").casefold()))
+    plain = text.replace("’", "'").casefold()
+    if _NO_WORD.search(plain):
+        plain = " ".join(each for each in plain.split() if not _NO_WORD.search(each))
+    words = _WORD.findall(plain)
     if len(words) < _LEAST_WORDS:
         return ""
-    hits = Counter(code for word in words for code in _OF_WORD.get(word, ()))
-    ranked = [*hits.most_common(2), ("", 0), ("", 0)]
+    hits = Counter(chain.from_iterable(filter(None, map(_OF_WORD.get, words))))
+    ranked = [*sorted(hits.items(), key=lambda hit: -hit[1])[:2], ("", 0), ("", 0)]
     (first, most), (_, next_most) = ranked[:2]
-    distinct = len({word for word in words if first in _OF_WORD.get(word, ())})
-    if distinct < 2 or most < _LEAST_SHARE * len(words) or most <= next_most:
+    if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < 2:
         return ""
     return first if most - next_most >= 2 or most >= 2 * next_most else ""
 
@@ -113,9 +93,8 @@ def language_of(text: str) -> str:
 def _script(text: str) -> str:
     if text.isascii():
         return ""
-    letters = [letter for letter in text if letter.isalpha()]
-    others = [letter for letter in letters if ord(letter) > 0x36F]  # beyond Latin
-    if len(others) < _LEAST_LETTERS or 2 * len(others) < len(letters):
+    others = [letter for letter in text if letter > "\u036f" and letter.isalpha()]  # beyond Latin
+    if len(others) < _LEAST_LETTERS or 2 * len(others) < sum(map(str.isalpha, text)):
         return ""
     found = Counter(_SCRIPTS.get(unicodedata.name(letter, "").split(" ")[0], "") for letter in others)
     if found["Japanese"]:
@@ -136,12 +115,7 @@ def called(language: str) -> str:
 @lru_cache(maxsize=10_000)  # what a scenario says is read again with every conversation
 def named_languages(text: str) -> frozenset[str]:
     """Return the languages that a text names; ANY is among them where it speaks of languages as such."""
-    text = text.replace("İ", "I").lower()  # patterns for letters of either case cost twice as much
-    return (
-        frozenset(language for names, language in _NAMED.items() if names.search(text))
-        if _ANY_NAME.search(text)
-        else NONE
-    )
+    return languages_of("language name", typed(text))
 
 
 def has_latin_letters(text: str) -> bool:

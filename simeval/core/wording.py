@@ -1,7 +1,7 @@
 """What a message does, told by its wording alone: asks, promises, reports a thing done, hands over, offers help.
 
-English first, with the commonest words of German, French, Spanish, Italian, Portuguese and Dutch. Where another
-language is spoken a question is still known by its mark.
+English first, with the commonest words of other languages, most of them in `phrases.jsonl`. Where another language is
+spoken a question is still known by its mark.
 """
 
 import re
@@ -9,12 +9,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 from simeval.core.languages import is_common
+from simeval.core.phrases import candidates, has, languages_of, search, typed
 from simeval.core.stems import content_stems
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
 
 _SENTENCE = re.compile(r"[^.!?？！。؟\n]+[.!?？！。؟]*")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“\n]*“|«[^»\n]*»")  # a question that is only quoted is not asked
+_PROMISING_SENTENCES = 2  # the last of a message, in which a promise is one
 _LAST_SENTENCES = 3  # of a message, in which a question is still one that waits for an answer
 
 _COURTESY = re.compile(
@@ -42,20 +44,6 @@ _REQUEST = re.compile(
 _IF_MORE = re.compile(
     r"\bif\s+(?:you|there)(?:\s+\w+|'\w+){0,4}?\s+(?:any|anything|else|more|further|other|questions?|need)|\bany\s*time\b",
 )
-_PROMISE = re.compile(
-    r"""\b(?:i|we)(?:'ll|\s+will|\s+am\s+going\s+to|'m\s+going\s+to|'re\s+going\s+to|\s+shall)\s+
-        (?!(?:be\s+(?:happy|glad|here|able)|need|wait|have\s+to|not|never|always)\b)(?:\w+ly\s+|now\s+|just\s+|go\s+ahead\s+and\s+)*\w+
-    |\blet\s+me\s+(?!know\b)(?:\w+ly\s+|just\s+|quickly\s+)*(?:check|look|see|find|pull|get|process|book|cancel|update|change|do|retrieve|verify|make|proceed|search|review)\b
-    |\b(?:one|a|just\s+a)\s+(?:moment|second|sec|minute)\b|\bhold\s+on\b|\bbear\s+with\s+me\b|\bworking\s+on\s+(?:it|that|this)\b
-    |\b(?:einen\s+moment|un\s+instant|un\s+momento|um\s+momento|een\s+moment)\b""",
-    re.VERBOSE,
-)
-_DONE = re.compile(
-    r"""\b(?:has|have|had|'ve|'s)\s+(?:now\s+|already\s+|just\s+|successfully\s+|also\s+)*(?:been\s+)?\w+(?:ed|en|ne|nt|ut|ld|pt|de|id|un)\b
-    |\b(?:is|are)\s+(?:now\s+|all\s+)*(?:done|complete[d]?|confirmed|cancell?ed|booked|set|updated|processed|on\s+its\s+way|sorted|ready)\b
-    |\bsuccessfully\b|\ball\s+(?:done|set)\b|\bdone[.!]|\berledigt\b|\bfertig\b|\bterminé\b|\blisto\b|\bfatto\b|\bpronto\b|\bklaar\b""",
-    re.VERBOSE,
-)
 _HANDS_OVER = re.compile(
     r"""\b(?:transfer|connect|forward|escalat|hand|pass|put)\w*\b[^.?!]{0,60}\b(?:human|agent|agents|colleague|representative|specialist|manager|supervisor|person|someone|team|department|through)\b
     |\b(?:human|colleague|representative|specialist|supervisor|someone|team)\b[^.?!]{0,40}\b(?:will|shall)\s+(?:contact|call|e?-?mail|reach|get\s+back|take\s+(?:it\s+)?(?:over|from\s+here)|be\s+with\s+you)\b
@@ -71,32 +59,6 @@ _REFUSAL = re.compile(
     |\bkann\s+ich\s+(?:\w+\s+){0,4}?nicht\b|\bich\s+(?:kann|darf)\s+(?:\w+\s+){0,4}?nicht\b|\bje\s+ne\s+peux\s+pas\b|\bno\s+puedo\b|\bnon\s+posso\b|\bnão\s+posso\b|\bik\s+kan\s+(?:\w+\s+){0,4}?niet\b""",
     re.VERBOSE,
 )
-_SAID_BY_ASSISTANTS = re.compile(
-    r"""\bhow\s+(?:can|may|could|might)\s+(?:i|we)\s+(?:\w+\s+)?(?:help|assist|support|be\s+of\s+(?:help|assistance|service)|serve)\b
-    |\bwhat\s+can\s+(?:i|we)\s+(?:do|help)\s+(?:for\s+|with\s+)?you\b|\bhow\s+(?:can|may)\s+(?:i|we)\s+make\s+your\b
-    |\b(?:i|we)(?:'m|\s+am|'re|\s+are|'ll\s+be|\s+will\s+be|'d\s+be|\s+would\s+be)\s+(?:\w+\s+)?(?:here|happy|glad|pleased|able|ready|delighted)\s+to\s+(?:\w+\s+){0,2}?(?:help|assist|support|answer|guide)\b
-    |\b(?:i|we)(?:'d|\s+would)\s+love\s+to\s+(?:help|assist)\b(?!,?\s+but)
-    |\b(?:i|we)\s+can\s+(?:certainly\s+|definitely\s+|also\s+)?(?:help|assist)\s+you\b|\blet\s+me\s+(?:help|assist)\s+you\b
-    |\b(?:anything|something)\s+(?:else\s+)?(?:that\s+)?(?:i|we)\s+(?:can|could|may)\s+(?:help|assist|do\s+for\s+you)\b
-    |\bcan\s+(?:i|we)\s+(?:help|assist)\s+you\b|\banything\s+else\s+you(?:'d|\s+would)\s+like\b
-    |\bas\s+an?\s+(?:ai|artificial|language\s+model|virtual\s+assistant|assistant|chatbot)\b|\bi(?:'m|\s+am)\s+(?:just\s+)?an?\s+(?:ai|language\s+model|virtual\s+assistant|chatbot|(?:\w+\s+)?assistant)\b
-    |\b(?:thank\s+you|thanks)\s+for\s+(?:contacting|choosing|your\s+(?:inquiry|enquiry|message|order|interest|business|purchase))\b
-    |\b(?:i|we)(?:'m|\s+am|'re|\s+are)?\s+(?:sincerely\s+|very\s+|so\s+)?(?:apologi[sz]e|sorry)\s+for\s+(?:the|any|this|your)\s+(?:\w+\s+)?(?:inconvenience|frustration|experience)\b
-    |\bwelcome\s+to\s+(?:our|the|my)\b|\byou(?:'re|\s+are)\s+(?:very\s+|most\s+)?welcome\b
-    |\byour\s+(?:\w+\s+){0,3}(?:has|have)\s+(?:now\s+|successfully\s+)*been\s+(?:\w+ly\s+)?\w+
-    |\b(?:could|can|may)\s+(?:you\s+(?:please\s+)?(?:provide|share|give)(?:\s+me)?(?:\s+with)?|i\s+(?:please\s+)?have)\s+your\b|\bplease\s+(?:provide|share|confirm|enter|verify)\s+(?:me\s+)?(?:with\s+)?your\b
-    |\b(?:feel|please\s+feel)\s+free\s+to\s+(?:ask|reach|contact|let|return|message)\b|\bdon't\s+hesitate\s+to\b
-    |\bif\s+you\s+(?:have|need)\s+any\s+(?:\w+\s+)?(?:questions?|help|assistance)\b
-    |\bi(?:'ve|\s+have)\s+(?:\w+ly\s+)?(?:cancell?ed|booked|processed|updated|changed|issued|refunded|sent|located|found)\s+(?:your|you|the\s+\w+\s+for\s+you)\b
-    |\bhow\s+would\s+you\s+like\s+to\s+(?:proceed|pay|continue)\b|\bhere\s+(?:is|are)\s+(?:a|some|the)\s+(?:\w+\s+){0,4}for\s+you\b
-    |\bwie\s+kann\s+ich\s+(?:ihnen|dir)\b|\bcomment\s+puis-je\s+vous\b|\ben\s+qu[eé]\s+puedo\s+ayudar\w*|\bcome\s+posso\s+aiutar\w*|\bcomo\s+posso\s+ajudar\w*|\bhoe\s+kan\s+ik\s+u\b""",
-    re.VERBOSE,
-)
-
-
-def _typed(text: str) -> str:
-    """Return a text in small letters, as long as it is: patterns for letters of either case cost twice as much."""
-    return text.replace("’", "'").replace("İ", "I").lower()
 
 
 @_REMEMBERED
@@ -105,41 +67,48 @@ def asks(text: str, *, after: str = "") -> bool:
 
     What it quotes is not asked, nor what it repeats of the message that it comes `after`.
     """
-    own = text.replace(after, " ") if after.strip() else text
-    sentences = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", _typed(own))) if each.strip()]
-    for sentence in sentences[-_LAST_SENTENCES:]:
-        if sentence.rstrip().endswith(("?", "？", "؟")) and not _COURTESY.search(sentence):
+    own = typed(text.replace(after, " ") if after.strip() else text)
+    last = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", own)) if each.strip()][-_LAST_SENTENCES:]
+    may_request = bool(candidates("request", " ".join(last)))  # in other languages than `_REQUEST`
+    for sentence in last:
+        if _COURTESY.search(sentence) or has("courtesy question", sentence):
+            continue
+        if sentence.rstrip().endswith(("?", "？", "؟")):
             return True
-        if _REQUEST.search(sentence) and not _IF_MORE.search(sentence) and not _COURTESY.search(sentence):
+        if (_REQUEST.search(sentence) or (may_request and has("request", sentence))) and not _IF_MORE.search(sentence):
             return True
     return False
 
 
 @_REMEMBERED
 def promises(text: str) -> bool:
-    """Return whether a message says that something will be done, and not that it is."""
-    text = _typed(text)
-    return bool(_PROMISE.search(text)) and not _DONE.search(text)
+    """Return whether a message ends with a promise that something will be done, and does not say that it is.
+
+    Both are read in one language: "listo" does not end the promise of an English sentence.
+    """
+    end = "".join(_SENTENCE.findall(typed(text))[-_PROMISING_SENTENCES:])
+    promised = languages_of("promise", end)
+    return bool(promised and promised - languages_of("done", typed(text)))
 
 
 @_REMEMBERED
 def hands_over(text: str) -> bool:
     """Return whether a message passes the person on to somebody else."""
-    return bool(_HANDS_OVER.search(_typed(text)))
+    return bool(_HANDS_OVER.search(typed(text)))
 
 
 @_REMEMBERED
 def refuses(text: str) -> bool:
     """Return whether a message does nothing but refuse: it says so at its beginning, and is short."""
-    first = _SENTENCE.findall(_typed(text))[:_FIRST_SENTENCES]
+    first = _SENTENCE.findall(typed(text))[:_FIRST_SENTENCES]
     return len(text) <= _LONGEST_REFUSAL and any(map(_REFUSAL.search, first))
 
 
 @_REMEMBERED
 def assistant_phrase(text: str) -> str:
     """Return words of a message that an assistant says and a person who wants something does not; "" without any."""
-    found = _SAID_BY_ASSISTANTS.search(_typed(text))
-    return text.replace("’", "'")[found.start() : found.end()] if found else ""
+    found = search("assistant", typed(text))
+    return text.replace("’", "'")[found.start() : found.end()].strip() if found else ""
 
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -151,6 +120,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts 
 _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
 )
+_NOTHING = frozenset(["n", "a", "na", "null", "none", "undefined", "nan"])
 _AGAIN = re.compile(
     r"\b(?:repeat|rephrase|(?:say|write|enter|type|try|send|tell|ask)\b[^.?!]{0,30}\bagain|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
     r"(?:understand|catch|get|follow)|understood|wiederholen|noch\s+einmal|répéter|repetir|ripetere)\b",
@@ -170,13 +140,13 @@ _COURTEOUS = re.compile(
 @_REMEMBERED
 def agrees(text: str) -> bool:
     """Return whether a message tells the other side to go on with something."""
-    return bool(_AGREES.search(_typed(text)))
+    return bool(_AGREES.search(typed(text)))
 
 
 @_REMEMBERED
 def told_words(text: str) -> tuple[str, ...]:
     """Return the words of a message that are no courtesy: what people say again and again is."""
-    return words(_COURTEOUS.sub(" ", _typed(text)))
+    return words(_COURTEOUS.sub(" ", typed(text)))
 
 
 @_REMEMBERED
@@ -207,6 +177,8 @@ def topics(text: str) -> frozenset[str]:
 @_REMEMBERED
 def is_empty(text: str) -> bool:
     """Return whether a message says nothing: no letter, digit, sign or question, marks such as [END] apart."""
+    if "[" not in text and "(" not in text and "<" not in text and not _NOTHING.issuperset(words(text)):
+        return False
     text = _MARKS.sub("", text)
     return not any(letter.isalnum() or letter in "?!？！" or ord(letter) > 0x2190 for letter in text)
 
@@ -214,4 +186,4 @@ def is_empty(text: str) -> bool:
 @_REMEMBERED
 def asks_again(text: str) -> bool:
     """Return whether a message asks for what was said before."""
-    return bool(_AGAIN.search(_typed(text)))
+    return bool(_AGAIN.search(typed(text)))

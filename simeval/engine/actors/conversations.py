@@ -24,7 +24,8 @@ from simeval.engine.actors.simulator import Simulator
 from simeval.engine.actors.world import open_world
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.users.audit import Auditor
-from simeval.engine.users.faults import UserFault, find_faults, with_faults
+from simeval.engine.users.faults import find_faults, with_faults
+from simeval.engine.users.talk import UserFault
 from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt

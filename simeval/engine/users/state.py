@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from simeval.core import seeds
 from simeval.core.conversation import STATUS, Ending, Message
 from simeval.core.wording import asks, hands_over, promises, words
-from simeval.engine.users.identifiers import details, is_told
+from simeval.engine.users.identifiers import details, told_details
 from simeval.models.protocol.replies import Status, UserReply
 from simeval.suites.scenario import ScenarioTest
 
@@ -118,7 +118,9 @@ def _holds(history: Sequence[Message], place: int) -> bool:
 
 
 def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:
-    return tuple(each for each in details(f"{scenario.given}\n{scenario.when}") if not is_told(each, told))
+    script = f"{scenario.given}\n{scenario.when}"
+    known = frozenset[str]().union(*(told_details(script, text) for text in told))
+    return tuple(each for each in details(script) if each not in known)
 
 
 def _spent(history: Sequence[Message]) -> int:
@@ -126,8 +128,8 @@ def _spent(history: Sequence[Message]) -> int:
     heard: set[tuple[str, ...]] = set()
     spent = 0
     for message in history:
-        spoken = tuple(words(message.content))
         if message.role == "assistant":
+            spoken = words(message.content)
             spent += spoken in heard
             heard.add(spoken)
         else:

@@ -14,7 +14,9 @@ import anyio.lowlevel
 
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
+from simeval.core.languages import language_of
 from simeval.core.media import content_text
+from simeval.core.phrases import has, typed
 from simeval.core.stems import content_stems
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
@@ -128,7 +130,9 @@ _ROLE = (
 )
 _VERB = "wants|asks|wonders|says|tells|is|has|needs|tries|would|will|does|looks|gives|writes|replies|answers"
 _ABOUT_USER = re.compile(
-    rf"^(?:the|an?) (?:(?:user|customer)(?: who)?|(?:{_ROLE})(?: who)?(?= (?:{_VERB})\b)) (\w+)", re.IGNORECASE
+    rf"^(?:(?:the|an?) (?:(?:user|customer)(?: who)?|(?:{_ROLE})(?: who)?(?= (?:{_VERB})\b))"
+    rf"|(?:she|he)(?= (?:{_VERB})\b)) (\w+)",
+    re.IGNORECASE,
 )
 _IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
 _SECOND_PERSON = (
@@ -141,6 +145,12 @@ _THIRD_PERSON = (
     (re.compile(r"\bthey are\b"), "I am"),
     (re.compile(r"\bthey\b"), "I"),
 )
+_PRONOUN = re.compile(r"(?:she|he)\b", re.IGNORECASE)
+_OF_ONE = (*((re.compile(rf"\b{each}\b"), "my") for each in ("her", "his")), (re.compile(r"\bs?he\b"), "I"))
+_MY_CASE = {
+    "de": "Mein Fall: ", "fr": "Mon cas : ", "es": "Mi caso: ", "it": "Il mio caso: ", "pt": "Meu caso: ",
+    "nl": "Mijn vraag: ", "Japanese": "私の用件：", "Arabic": "عندي طلب، ", "Chinese or Japanese": "我的情况：",
+}  # fmt: skip
 
 
 def _first_person(sentence: str) -> str:
@@ -153,9 +163,11 @@ def _first_person(sentence: str) -> str:
         if verb == "asks":
             text = re.sub(r"^I want (?=an? |the |for |about )", "I want to ask ", text)
     swaps = _THIRD_PERSON if about_user else _SECOND_PERSON if re.match(r"(?:you|your|if you)\b", text, re.I) else ()
-    for theirs, mine in swaps:
+    for theirs, mine in _OF_ONE if _PRONOUN.match(sentence) and about_user else swaps:
         text = theirs.sub(mine, text)
-    return text[0].upper() + text[1:]
+    text = text[0].upper() + text[1:]
+    is_of_another = has("third person", typed(text)) and not has("first person", typed(text))
+    return f"{_MY_CASE.get(language_of(text), 'My case: ')}{text}" if is_of_another else text
 
 
 def _styled(message: str, style: Mapping[str, str] | None, random: Random, turn: int) -> str:

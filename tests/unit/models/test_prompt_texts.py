@@ -40,7 +40,7 @@ USER = source_of("user")
 # write both here.
 READ = {
     "attack": ("1", "787295a9cf77"),
-    "audit": ("1", "6a89816a0ef6"),
+    "audit": ("2", "7c8c605a42f9"),
     "criteria": ("2", "c6e03f5c363a"),
     "judge": ("4", "e51ab4fe5a03"),
     "criterion_label": ("2", "ec9cbc36fe3f"),

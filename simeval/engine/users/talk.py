@@ -1,0 +1,58 @@
+"""A conversation as detectors of users' faults read it, and a fault that they find."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from simeval.core.conversation import Conversation, UserFaultKind
+from simeval.suites.scenario import ScenarioTest
+
+
+@dataclass(frozen=True, slots=True)
+class UserFault:
+    """One fault: of which kind, in which message (its place in the conversation), and what shows it."""
+
+    kind: UserFaultKind
+    place: int
+    evidence: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} (message {self.place + 1}{': ' if self.evidence else ''}{self.evidence})"
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation with what the user said, and the app, each with its place; `script` is all the user was told."""
+
+    scenario: ScenarioTest
+    conversation: Conversation
+    user: Sequence[tuple[int, str]]
+    app: Sequence[tuple[int, str]]
+    script: str
+
+    @classmethod
+    def of(cls, scenario: ScenarioTest, conversation: Conversation) -> "Talk":
+        """Return how detectors read a conversation."""
+        said = list(enumerate(conversation.messages))
+        style = " ".join((conversation.writing_style or {}).values())
+        return cls(
+            scenario,
+            conversation,
+            user=[(place, message.content) for place, message in said if message.role == "user"],
+            app=[(place, message.content) for place, message in said if message.role == "assistant"],
+            script=f"{scenario.given}\n{scenario.when}\n{style}",
+        )
+
+    def before(self, place: int) -> list[str]:
+        """Return what was said before a place, by whomever."""
+        return [message.content for message in self.conversation.messages[:place]]
+
+    def app_before(self, place: int) -> list[str]:
+        """Return what the app said before a place."""
+        return [text for at, text in self.app if at < place]
+
+    def user_before(self, place: int) -> list[str]:
+        """Return what the user said before a place."""
+        return [text for at, text in self.user if at < place]
+
+
+Found = Iterator[UserFault]

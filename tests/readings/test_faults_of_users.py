@@ -1,0 +1,226 @@
+"""Faults of simulated users in many languages, on transcripts whose authors say which users did their part."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval.core.conversation import STATUS, Conversation, Ending, Message
+from simeval.core.phrases import Phrase, candidates, phrases, typed
+from simeval.core.wording import asks, promises
+from simeval.engine.users.faults import KINDS, find_faults
+from simeval.engine.users.state import read_state
+
+USERS = Path(__file__).parents[1] / "data" / "users"
+AS_WRITTEN = ("own name", "given name")  # kinds of phrases that are read with their capitals
+TRANSCRIPTS = ("by_another_hand", "in_other_words")
+LATIN = ("en", "de", "fr", "es", "it")
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return list(map(json.loads, (USERS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()))
+
+
+def scenario(when: str, *, given: str = "A customer", then: str = "The assistant helps") -> ScenarioTest:
+    expectation = Expectation(expected_behavior=then, evaluator=SuccessRateEvaluator(min_proportion=0.8))
+    return ScenarioTest(title="Users", given=given, when=when, then=expectation)
+
+
+def faults(of: ScenarioTest, *said: str, ended: Ending = "goal_satisfied") -> list[str]:
+    """Return the kinds of fault of a user whose messages and answers stand in turn."""
+    messages = tuple(
+        Message(role="assistant" if place % 2 else "user", content=text) for place, text in enumerate(said)
+    )
+    return [fault.kind for fault in find_faults(of, Conversation(messages=messages, ended=ended))]
+
+
+def found(row: Mapping[str, Any]) -> list[str]:
+    of = scenario(row["when"], given=row["given"], then=row["expected_behavior"])
+    return faults(of, *(message["content"] for message in row["messages"]), ended=row["ended"])
+
+
+def is_named(row: Mapping[str, Any]) -> bool:
+    return row["label"] == "bad" and row["kind"].split(" ")[0] in KINDS
+
+
+def is_new(row: Mapping[str, Any]) -> bool:
+    return row["label"] == "bad" and not is_named(row)
+
+
+@pytest.mark.parametrize("phrase", phrases(), ids=lambda each: f"{each.kind}-{each.language}")
+def test_a_phrase_matches_its_examples_and_no_counterexample(phrase: Phrase) -> None:
+    pattern = re.compile(phrase.pattern)
+
+    def matched(texts: tuple[str, ...]) -> list[bool]:
+        return [bool(pattern.search(text if phrase.kind in AS_WRITTEN else typed(text))) for text in texts]
+
+    assert phrase.matches
+    assert phrase.misses
+    assert all(matched(phrase.matches))
+    assert not any(matched(phrase.misses))
+
+
+def test_no_phrase_is_missed_for_its_signs() -> None:
+    said = [message["content"] for name in TRANSCRIPTS for row in rows(name) for message in row["messages"]]
+    said += [text for row in rows("promises") for text in (*row["must_match"], *row["must_not_match"])]
+    texts = {*map(typed, said), *(text for each in phrases() for text in each.matches)}
+
+    missed = [
+        (each.kind, text)
+        for each in phrases()
+        for text in texts
+        if re.search(each.pattern, text) and each not in candidates(each.kind, text)
+    ]
+
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+@pytest.mark.parametrize("is_latin", [True, False])
+def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
+    read = [row for row in rows(name) if (row["language"] in LATIN) is is_latin]
+    named, new = list(filter(is_named, read)), list(filter(is_new, read))
+
+    assert sum(bool(found(row)) for row in named) >= 0.8 * len(named) > 0
+    assert sum(bool(found(row)) for row in new) >= 0.6 * len(new) > 0
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_users_who_do_their_part_are_not_accused(name: str) -> None:
+    good = [row for row in rows(name) if row["label"] == "good"]
+
+    assert len(good) > 20
+    assert [row["kind"] for row in good if found(row)] == []
+
+
+def test_faults_that_have_a_name_are_found_by_it() -> None:
+    named = [row for name in ("by_another_hand", "in_other_words") for row in rows(name) if is_named(row)]
+    right = [row for row in named if row["kind"].split(" ")[0] in found(row)]
+
+    assert len(right) >= 0.9 * sum(bool(found(row)) for row in named)
+
+
+GOAL = "She wants to know when the lamp is delivered, how much the return costs and whether gift wrapping is offered"
+ASKS_FOR_TWO = "When does my lamp get here, and how much is a return?"
+OFFERS_THE_THIRD = "On Friday. A return costs $5. Would you also like gift wrapping?"
+
+
+def test_a_part_of_the_goal_that_is_offered_and_not_taken_is_a_fault() -> None:
+    assert "part_unsaid" in faults(scenario(GOAL), ASKS_FOR_TWO, OFFERS_THE_THIRD, "Thanks, bye")
+
+
+def test_a_part_that_nobody_speaks_of_is_a_fault() -> None:
+    assert faults(scenario(GOAL), ASKS_FOR_TWO, "On Friday. A return costs $5.") == ["part_unsaid"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (ASKS_FOR_TWO, OFFERS_THE_THIRD, "Yes please!", "It is added."),
+        (ASKS_FOR_TWO, "On Friday. A return costs $5, and gift wrapping is free."),
+        ("When will the lamp come, what is the fee of a return, and do you wrap gifts?", "Friday, $5, and we do."),
+    ],
+)
+def test_a_part_that_either_side_speaks_of_is_none(said: tuple[str, ...]) -> None:
+    assert faults(scenario(GOAL), *said) == []
+
+
+def test_who_gives_up_may_leave_a_part_unsaid() -> None:
+    assert faults(scenario(GOAL), ASKS_FOR_TWO, "I do not know.", ended="gave_up") == []
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        "One moment.",
+        "Ich sehe gleich nach.",
+        "Lo compruebo ahora mismo.",
+        "少々お待ちください。",
+        "لحظة من فضلك.",
+        "Je vérifie tout de suite.",
+        "Un attimo, controllo subito.",
+        "Só um instante, vou verificar.",
+        "我马上为您查询。",
+    ],
+)
+def test_nobody_leaves_satisfied_with_a_promise(promise: str) -> None:
+    of = scenario("The customer asks when order F1001 arrives.")
+    asked = Message(role="user", content="When does F1001 arrive?")
+    history = (asked, Message(role="assistant", content=promise))
+
+    assert not read_state(of, history, patience=3).may_leave
+    assert "left_while_asked" in [
+        fault.kind for fault in find_faults(of, Conversation(messages=history, ended="goal_satisfied"))
+    ]
+
+
+@pytest.mark.parametrize("row", rows("promises"), ids=lambda row: f"{row['language']}-{row['kind']}")
+def test_promises_of_another_hand_hold_and_what_promises_nothing_does_not(row: Mapping[str, Any]) -> None:
+    assert [text for text in row["must_match"] if not promises(text)] == []
+    assert [text for text in row["must_not_match"] if promises(text)] == []
+
+
+def test_answers_that_promise_nothing_hold_nobody() -> None:
+    answers = (USERS / "no_promises.txt").read_text(encoding="utf-8").splitlines()
+
+    assert len(answers) > 50
+    assert [text for text in answers if promises(text)] == []
+
+
+@pytest.mark.parametrize("text", ["メールアドレスを教えていただけますか。", "أخبرني برقم طلبك.", "请提供您的邮箱。"])
+def test_a_request_without_a_question_mark_waits_for_an_answer(text: str) -> None:
+    assert asks(text)
+
+
+@pytest.mark.parametrize("text", ["他に何かございますか。", "هل هناك شيء آخر؟", "还需要其他帮助吗？"])
+def test_anything_else_waits_for_none_in_other_scripts(text: str) -> None:
+    assert not asks(text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "told"),
+    [
+        ("When does my order F1001 get here, please?", "Your order contains a tent.", "Your order arrives on Friday."),
+        (
+            "Wann kommt meine Bestellung F1001 bei mir an?",
+            "Zu Bestellungen: es gibt Zelte.",
+            "Die Bestellung kommt morgen.",
+        ),
+        ("¿Cuándo llega por fin mi pedido F1001 a casa?", "Su pedido lleva una tienda.", "Su pedido llega el viernes."),
+        ("How much do I pay to send back order F1001?", "Order F1001 has a tent.", "To send back order F1001 is free."),
+    ],
+)
+def test_a_question_for_a_time_or_price_is_asked_again_until_one_is_told(asked: str, answer: str, told: str) -> None:
+    of = scenario("The customer asks about order F1001.", given="A customer with order F1001")
+
+    assert "repeats_itself" not in faults(of, asked, answer, asked, answer, asked, answer, ended="gave_up")
+    assert "repeats_itself" in faults(of, asked, told, asked, told, ended="turn_limit")
+
+
+@pytest.mark.parametrize("number", ["注文F1010です", "F١٠١٠", "رقمه F1010"])
+def test_a_number_told_wrong_is_found_whatever_it_stands_beside(number: str) -> None:
+    of = scenario("The customer asks about the order.", given="A customer with order F1001")
+
+    assert "changes_fact" in faults(of, "F1001?", "?", number, ended="turn_limit")
+
+
+def test_whoever_corrects_itself_changes_no_fact() -> None:
+    of = scenario("The customer asks about the order.", given="A customer with order F1001")
+
+    assert faults(of, "It is F1010, sorry, F1001.", "Thank you.") == []
+
+
+def test_a_farewell_that_declines_leaves_no_question_open() -> None:
+    of = scenario("The customer cancels the order.")
+    left = Message(role="user", content="No, that is all, thanks", metadata={STATUS: "satisfied"})
+    said = (
+        Message(role="user", content="Please cancel my order."),
+        Message(role="assistant", content="It is cancelled. Shall I order another one?"),
+        left,
+    )
+
+    assert find_faults(of, Conversation(messages=said, ended="goal_satisfied")) == ()
