@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from simeval.core.languages import language_of
 
 _QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
-_ROLE = (
+ROLES = (
     "client|guest|visitor|caller|member|subscriber|shopper|buyer|patient|passenger|travell?er|tenant|student|learner|"
     "employee|person"
 )
 _VERB = "wants|asks|wonders|says|tells|is|has|needs|tries|would|will|does|looks|gives|writes|replies|answers"
 _ABOUT_USER = re.compile(
-    rf"^(?:the|an?) (?:(?:user|customer)(?: who)?|(?:{_ROLE})(?: who)?(?= (?:{_VERB})\b)) (\w+)", re.IGNORECASE
+    rf"^(?:the|an?) (?:(?:user|customer)(?: who)?|(?:{ROLES})(?: who)?(?= (?:{_VERB})\b)) (\w+)", re.IGNORECASE
 )
 _IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
 _SECOND_PERSON = (

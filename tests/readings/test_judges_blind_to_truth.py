@@ -1,6 +1,7 @@
 """A judge that looks at words, and not at what is true, is refused before a conversation is paid for."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ import pytest
 
 from simeval import Engine, EvaluationResult, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.controls import ControlRecord, Controls, failed
+from simeval.core.near_misses import near_misses
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
 from simeval.testing import ScriptedModel, judge_reply
 from tests.support.blind_judges import BLIND, Judge, content
 
-PAIRS = [
-    json.loads(line) for line in Path("tests/data/near_misses/pairs.jsonl").read_text(encoding="utf-8").splitlines()
-]
+FOLDER = Path("tests/data/near_misses")
+PAIRS = [json.loads(line) for line in (FOLDER / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+HELD_OUT = [json.loads(line) for line in (FOLDER / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
 OF_NO_VALUE = {"does what it must not", "says what it must not", "does not ask", "refuses", "says that it cannot"}
 NAMING = [pair for pair in PAIRS if pair["rule"] not in OF_NO_VALUE]
 ABOUT = {"given": "A customer", "when": "They have a question", "facts": ""}
@@ -58,10 +60,11 @@ def share(refused: list[bool]) -> float:
         ("half of the words", 0.75),
     ],
 )
-def test_where_a_value_is_named_it_is_refused(name: str, least: float) -> None:
-    refused = [is_refused(BLIND[name], pair["expectation"]) for pair in NAMING]
+@pytest.mark.parametrize("naming", [NAMING, HELD_OUT], ids=["tuned on", "held out"])
+def test_where_a_value_is_named_it_is_refused(naming: list[dict[str, str]], name: str, least: float) -> None:
+    refused = [is_refused(BLIND[name], pair["expectation"]) for pair in naming]
 
-    assert len(NAMING) >= 40
+    assert len(naming) >= 40
     assert share(refused) >= least
 
 
@@ -75,6 +78,16 @@ def test_one_that_looks_the_value_up_is_not() -> None:
         return is_refused(lambda _, answer: value <= content(answer), pair["expectation"])
 
     assert share([refused(pair) for pair in NAMING]) <= 0.02
+
+
+def test_nor_one_that_finds_the_value_wherever_it_is_not_denied() -> None:
+    def refused(row: dict[str, str]) -> bool:
+        value = re.compile(rf"(?<![A-Za-z0-9]){re.escape(row['value'])}(?![A-Za-z0-9])", re.IGNORECASE)
+        return is_refused(lambda _, answer: bool(value.search(answer)), row["expectation"])
+
+    changed = [row for row in HELD_OUT if near_misses((row["expectation"],))[0].rule != "denies"]
+    assert len(changed) >= 0.95 * len(HELD_OUT)
+    assert share([refused(row) for row in changed]) <= 0.02
 
 
 def test_one_that_errs_on_three_in_a_hundred_ends_at_most_five_in_a_hundred_runs_of_thirty_expectations() -> None:

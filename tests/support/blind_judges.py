@@ -14,7 +14,7 @@ _FUNCTION_WORDS = frozenset(
 _REFUSES = re.compile(r"\b(?:sorry|can't|cannot|could not|not|never|no|unable|leider|nicht|kein\w*)\b", re.IGNORECASE)
 _COURTEOUS = re.compile(
     r"thank|please|glad|pleasure|happy|dank|bitte|gern|gracias|por favor|gusto|merci|ravi|grazie|lieto|favore|obrigado"
-    r"|ありがとう|喜んで|شكرا|يسعدني",
+    r"|ありがとう|喜んで|谢|高兴|شكرا|يسعدني",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(r"sorry|unfortunately|can't|cannot|could not|leider", re.IGNORECASE)

@@ -14,12 +14,14 @@ from functools import lru_cache
 
 from simeval.core.near_misses.closed_sets import (
     AIRPORTS,
+    CITIES,
     GIVEN_NAMES,
     MONTHS,
     NAMES,
     NUMBER_WORDS,
     OPPOSITES,
     OTHER_OPPOSITES,
+    OTHER_SETS,
     SETS,
     SURNAMES,
     WEEKDAYS,
@@ -39,14 +41,14 @@ class Changed:
 def changed(text: str, language: str, turn: int = 0) -> Changed | None:
     """Return a statement with one value changed, to one value at turn 0 and another at turn 1; None without a value."""
     start = _predicate(text) if language == "en" else 0
-    return next((Changed(rule, _put(text, [other])) for rule, other in _others(text, start, turn)), None)
+    return next((Changed(rule, _put(text, [other])) for rule, other in _others(text, language, start, turn)), None)
 
 
-def all_changed(text: str, turn: int = 0) -> tuple[frozenset[str], str]:
+def all_changed(text: str, language: str, turn: int = 0) -> tuple[frozenset[str], str]:
     """Return a text with each time, date, amount, number and member of a set changed, and the rules that changed it."""
     taken: list[_Value] = []
     rules = set()
-    for rule, value in _others(text, 0, turn):
+    for rule, value in _others(text, language, 0, turn):
         if rule not in _OF_A_SUBJECT and not any(value.overlaps(other.span) for other in taken):
             taken.append(value)
             rules.add(rule)
@@ -67,10 +69,10 @@ class _Value:
         return self.span[0] < span[1] and span[0] < self.span[1]
 
 
-def _others(text: str, start: int, turn: int) -> Iterator[tuple[str, _Value]]:
+def _others(text: str, language: str, start: int, turn: int) -> Iterator[tuple[str, _Value]]:
     """Yield another value for each that may be changed, rule by rule."""
     shut = [found.span() for found in _SHUT.finditer(text)]
-    for rule, pattern, other in _rules():
+    for rule, pattern, other in _rules(language):
         for found in pattern.finditer(text, start):
             made = other(found, turn, text)
             if made is not None and made != found[0]:
@@ -106,15 +108,16 @@ def _predicate(text: str) -> int:
     return found.end() if found else 0
 
 
-@lru_cache(maxsize=1)
-def _rules() -> Sequence[tuple[str, re.Pattern[str], Other]]:
-    return tuple(_each_rule())
+@lru_cache(maxsize=16)
+def _rules(language: str) -> Sequence[tuple[str, re.Pattern[str], Other]]:
+    return tuple(_each_rule(language))
 
 
-def _each_rule() -> Iterator[tuple[str, re.Pattern[str], Other]]:
+def _each_rule(language: str) -> Iterator[tuple[str, re.Pattern[str], Other]]:
     months = "|".join(sorted({month for names in MONTHS for month in names}, key=len, reverse=True))
     yield "time", re.compile(_SPAN, re.IGNORECASE), _other_span
     yield "time", re.compile(_CLOCK, re.IGNORECASE), _other_hour
+    yield "time", re.compile(_HOUR), _other_hour
     yield "date", re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b"), _other_iso_date
     yield (
         "date",
@@ -127,13 +130,15 @@ def _each_rule() -> Iterator[tuple[str, re.Pattern[str], Other]]:
     yield "weekday", _any_of(WEEKDAYS, plural=True), _next_of(WEEKDAYS, (2, 3))
     yield "amount", re.compile(_AMOUNT, re.IGNORECASE), _other_amount
     yield "number", re.compile(_NUMBER), _other_number
-    yield "number", _any_of(NUMBER_WORDS), _next_of(NUMBER_WORDS, (3, 2))
+    if words := NUMBER_WORDS.get(language, ()):
+        yield "number", _any_of(words), _next_of(words, (3, 2))
     yield "month", re.compile(rf"\b(?:{months})\b"), _next_of(MONTHS, (2, 3))
-    yield "of a set", _any_of(SETS), _next_of(SETS, (1, 2))
-    yield from _names()
+    sets = [*(SETS if language == "en" else OTHER_SETS.get(language, ())), *CITIES]
+    yield "of a set", _any_of(sets), _next_of(sets, (1, 2))
+    yield from _names(language)
     yield "identifier", re.compile(_IDENTIFIER), _other_identifier
-    pairs = [*OPPOSITES, *(pair for several in OTHER_OPPOSITES.values() for pair in several)]
-    yield "opposite", _any_of(pairs), _next_of(pairs, (1, 1))
+    if pairs := OPPOSITES if language == "en" else OTHER_OPPOSITES.get(language, ()):
+        yield "opposite", _any_of(pairs), _next_of(pairs, (1, 1))
 
 
 # --- members of lists --------------------------------------------------------------------------------------------
@@ -168,7 +173,9 @@ def _next_of(lists: Sequence[Sequence[str]], steps: tuple[int, int]) -> Other:
 
 
 def _cased(value: str, like: str) -> str:
-    return value[0].upper() + value[1:] if like[0].isupper() else value
+    if like[0].isupper():
+        return value[0].upper() + value[1:]
+    return value[0].lower() + value[1:] if like.islower() else value
 
 
 # --- times, dates, amounts, numbers --------------------------------------------------------------------------------
@@ -183,6 +190,7 @@ _CLOCK = (
     r"(?<![\d.,:$€£])(?P<hour>[01]?\d|2[0-3])(?P<rest>[:h][0-5]\d(?!\d)(?: ?[ap]\.?m\b\.?)?"
     r"| ?[ap]\.?m\b\.?| o'clock| ?Uhr| ?heures\b| ?ore\b| ?horas\b|時|点)"
 )
+_HOUR = r"(?:(?<=\ba las )|(?<=\bàs )|(?<=\balle ))(?P<hour>1?\d|2[0-3])(?P<rest>)(?![\d.,:h]*\d)"
 _AMOUNT = (
     r"(?P<sign>[$€£¥] ?)(?P<n>\d[\d.,]*\d|\d)|(?<![A-Za-z0-9_.,])(?P<m>\d[\d.,]*\d|\d)"
     r"(?= ?(?:€|euros?|dollars?|usd|eur|gbp|pounds?|francs?|reais|yen|円|元|cents?)(?!\w))"
@@ -207,9 +215,10 @@ def _other_span(found: re.Match[str], turn: int, _: str) -> str | None:
 
 def _other_hour(found: re.Match[str], turn: int, _: str) -> str | None:
     hour, ahead = int(found["hour"]), 2 + turn
-    is_half = "m" in found["rest"].lower() or "clock" in found["rest"]
+    is_half = "m" in found["rest"].lower() or "clock" in found["rest"] or not found["rest"]
     later = (hour + ahead - 1) % 12 + 1 if is_half and hour <= 12 else (hour + ahead) % 24
-    return f"{later:0{len(found['hour'])}d}{found['rest']}"
+    width = 2 if found["hour"].startswith("0") or (not is_half and len(found["hour"]) == 2) else 1
+    return f"{later:0{width}d}{found['rest']}"
 
 
 def _other_iso_date(found: re.Match[str], turn: int, _: str) -> str | None:
@@ -263,17 +272,19 @@ def _digit(digit: str, ahead: int) -> str:
 
 _CAPITAL = r"[A-Z][a-zà-ÿ]+"
 _IDENTIFIER = (
-    r"(?<![\w@/])(?=[A-Za-z0-9_#-]*\d)(?=[A-Za-z0-9_#-]*[A-Za-z_#]|\d{3,}-\d{3,})"
-    r"[A-Za-z0-9_#][A-Za-z0-9_-]{3,}(?![\w@])"
+    r"(?<![A-Za-z0-9_@/À-ɏ])(?=[A-Za-z0-9_#-]*\d)(?=[A-Za-z0-9_#-]*[A-Za-z_#]|\d{3,}-\d{3,})"
+    r"[A-Za-z0-9_#][A-Za-z0-9_-]+(?![A-Za-z0-9_@À-ɏ])"
 )
 
 
-def _names() -> Iterator[tuple[str, re.Pattern[str], Other]]:
+def _names(language: str) -> Iterator[tuple[str, re.Pattern[str], Other]]:
     given = "|".join(GIVEN_NAMES)
-    yield "name", re.compile(rf"\b(?:{given})(?: [A-Z]\.)? (?P<last>{_CAPITAL})\b"), _other_surname
+    title = r"(?:Dr|Mr|Mrs|Ms|Prof|Herr|Frau|Herrn|Señora|Señor|Sra|Sr|Madame|Monsieur|Signora|Signor)"
+    yield "name", re.compile(rf"\b(?:{given}|{title})\.?(?: [A-Z]\.)? (?P<last>{_CAPITAL})\b"), _other_surname
     yield "name", re.compile(rf"\b(?:{given})\b"), _next_of([GIVEN_NAMES], (1, 2))
     yield "name", re.compile(r"(?:(?<=\bfrom )|(?<=\bto )|(?<=\bat ))[A-Z]{3}\b"), _pick(AIRPORTS)
-    yield "name", re.compile(rf"(?<=[a-z,:] )(?!I\b){_CAPITAL}(?: {_CAPITAL})*(?! ?[\w-]*\d)"), _pick(NAMES)
+    if language == "en":  # in German any noun begins so
+        yield "name", re.compile(rf"(?<=[a-z,:] )(?!I\b){_CAPITAL}(?: {_CAPITAL})*(?! ?[\w-]*\d)"), _pick(NAMES)
 
 
 def _other_surname(found: re.Match[str], turn: int, text: str) -> str | None:

@@ -27,18 +27,66 @@ MONTHS: Sequence[Sequence[str]] = tuple(
         "januari februari maart april mei juni juli augustus september oktober november december",
     )
 )
-NUMBER_WORDS: Sequence[Sequence[str]] = tuple(  # from two on: "one" is an article, too
-    tuple(words.split())
-    for words in (
-        "two three four five six seven eight nine ten eleven twelve",
-        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "deux trois quatre cinq six sept huit neuf dix onze douze",
-        "dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        "due tre quattro cinque sei sette otto nove dieci undici dodici",
-        "dois três quatro cinco seis sete oito nove dez onze doze",
-        "duas três quatro cinco seis sete oito nove dez onze doze",
-        "twee drie vier vijf zes zeven acht negen tien elf twaalf",
-        "twenty thirty forty fifty sixty seventy eighty ninety",
+NUMBER_WORDS: Mapping[str, Sequence[Sequence[str]]] = {  # from two on: "one" is an article, too
+    language: tuple(tuple(words.split()) for words in lists)
+    for language, lists in {
+        "en": (
+            "two three four five six seven eight nine ten eleven twelve",
+            "twenty thirty forty fifty sixty seventy eighty ninety",
+            "third fourth fifth sixth seventh eighth ninth tenth",
+        ),
+        "de": (
+            "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+            "zweite dritte vierte fünfte sechste siebte achte neunte zehnte",
+            "zweiten dritten vierten fünften sechsten siebten achten neunten zehnten",
+            "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
+        ),
+        "fr": (
+            "deux trois quatre cinq six sept huit neuf dix onze douze",
+            "vingt trente quarante cinquante soixante",
+            "deuxième troisième quatrième cinquième sixième septième huitième",
+        ),
+        "es": (
+            "dos tres cuatro cinco seis siete ocho nueve diez once doce",
+            "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+            "tercer cuarto quinto sexto séptimo octavo",
+            "tercera cuarta quinta sexta séptima octava",
+        ),
+        "it": (
+            "due tre quattro cinque sei sette otto nove dieci undici dodici",
+            "venti trenta quaranta cinquanta sessanta settanta ottanta novanta",
+            "terzo quarto quinto sesto settimo ottavo",
+        ),
+        "pt": (
+            "dois três quatro cinco seis sete oito nove dez onze doze",
+            "duas três quatro cinco seis sete oito nove dez onze doze",
+            "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa",
+        ),
+        "nl": (
+            "twee drie vier vijf zes zeven acht negen tien elf twaalf",
+            "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
+        ),
+    }.items()
+}
+CITIES: Sequence[Sequence[str]] = tuple(  # in any language, as far as it writes them so
+    tuple(members.split(", "))
+    for members in (
+        "Berlin, Hamburg, Frankfurt, Leipzig, Stuttgart, Dresden, Bremen, Hannover, Dortmund",
+        "München, Köln, Düsseldorf, Nürnberg",
+        "Madrid, Barcelona, Valencia, Bilbao, Granada, Toledo, Murcia, Sevilla, Zaragoza",
+        "Lima, Quito, Santiago, Montevideo, Caracas, Bogotá, Guadalajara, Monterrey",
+        "Paris, Lyon, Marseille, Toulouse, Bordeaux, Nantes, Lille, Strasbourg",
+        "Milano, Torino, Napoli, Firenze, Venezia, Bologna, Palermo, Verona, Genova",
+        "Lisboa, Porto, Braga, Coimbra, Brasília, Salvador, Recife, Curitiba",
+        "Amsterdam, Rotterdam, Utrecht, Eindhoven, Groningen, Antwerpen",
+        "Rome, Vienna, Lisbon, Dublin, Oslo, Warsaw, Prague, Zurich, Geneva, Athens, Stockholm, Copenhagen, Helsinki",
+        "London, Manchester, Glasgow, Bristol, Leeds, Liverpool, Edinburgh, Cardiff, Birmingham, Sheffield",
+        "New York, Chicago, Boston, Seattle, Denver, Houston, Miami, Dallas, Atlanta, Philadelphia, San Francisco, "
+        "Los Angeles, San Diego, Toronto, Montreal, Vancouver",
+        "Tokyo, Osaka, Kyoto, Nagoya, Sapporo",
+        "東京, 大阪, 京都, 札幌, 福岡, 横浜, 名古屋, 神戸, 仙台, 広島",
+        "北京, 上海, 广州, 深圳, 杭州, 成都",
+        "القاهرة, دبي, الرياض, عمان, بيروت, الدوحة",
     )
 )
 SETS: Sequence[Sequence[str]] = tuple(
@@ -55,24 +103,40 @@ SETS: Sequence[Sequence[str]] = tuple(
         "polyester, wool, cotton, leather, linen, silk",
         "stainless steel, plastic, glass, wood",
         "red, green, blue, yellow, black, white, grey, pink, purple, brown",
-        "rot, grün, blau, gelb, schwarz, weiß",
-        "rojo, verde, azul, amarillo, negro, blanco",
-        "rouge, vert, bleu, jaune, noir, blanc",
         "small, large, medium",
         "morning, evening, afternoon",
         "today, in a month, tomorrow",
         "breakfast, dinner, lunch",
         "by email, by post, by phone",
         "by train, by bus, by plane",
-        "Berlin, Madrid, Rome, Vienna, Lisbon, Dublin, Oslo, Warsaw",
-        "Paris, Lyon, Marseille",
-        "London, Manchester, Glasgow, Bristol",
-        "New York, Chicago, Boston, Seattle, Denver, Houston, Miami, Dallas",
-        "Tokyo, Osaka, Kyoto",
         "Germany, Spain, Italy, France, Portugal, Norway, Poland, Japan, Canada",
         "English, Spanish, German, French, Italian, Japanese",
     )
 )
+OTHER_SETS: Mapping[str, Sequence[Sequence[str]]] = {
+    "de": (
+        ("rot", "grün", "blau", "gelb", "schwarz", "weiß"),
+        ("rote", "grüne", "blaue", "gelbe", "schwarze", "weiße"),
+        ("heute", "in einem Monat", "morgen"),
+        ("per E-Mail", "per Post", "telefonisch"),
+    ),
+    "es": (
+        ("rojo", "verde", "azul", "amarillo", "negro", "blanco"),
+        ("hoy", "dentro de un mes", "mañana"),
+        ("por correo electrónico", "por correo postal", "por teléfono"),
+    ),
+    "fr": (
+        ("rouge", "vert", "bleu", "jaune", "noir", "blanc"),
+        ("aujourd'hui", "dans un mois", "demain"),
+        ("par e-mail", "par la poste", "par téléphone"),
+    ),
+    "it": (("rosso", "verde", "blu", "giallo", "nero", "bianco"), ("oggi", "tra un mese", "domani")),
+    "pt": (("vermelho", "verde", "azul", "amarelo", "preto", "branco"), ("hoje", "daqui a um mês", "amanhã")),
+    "nl": (("rood", "groen", "blauw", "geel", "zwart", "wit"), ("vandaag", "over een maand", "morgen")),
+    "ja": (("赤", "青", "緑", "黄色", "黒", "白"), ("今日", "来月", "明日"), ("無料", "有料"), ("可能", "不可能")),
+    "zh": (("红色", "蓝色", "绿色", "黄色", "黑色", "白色"), ("今天", "下个月", "明天"), ("免费", "收费")),
+    "ar": (("اليوم", "بعد شهر", "غدا"), ("مفتوح", "مغلق"), ("مجاني", "برسوم")),
+}
 GIVEN_NAMES: Sequence[str] = tuple(
     name
     for names in (
@@ -129,11 +193,32 @@ OPPOSITES: Sequence[tuple[str, str]] = (
     ("incompatible", "compatible"),
     ("ineligible", "eligible"),
     ("before", "after"),
+    ("upstairs", "downstairs"),
+    ("indoors", "outdoors"),
+    ("inside", "outside"),
 )
 OTHER_OPPOSITES: Mapping[str, Sequence[tuple[str, str]]] = {
-    "de": (("geöffnet", "geschlossen"), ("kostenlos", "kostenpflichtig"), ("möglich", "unmöglich")),
-    "es": (("abierto", "cerrado"), ("abierta", "cerrada"), ("gratis", "de pago"), ("posible", "imposible")),
-    "fr": (("ouvert", "fermé"), ("gratuit", "payant"), ("gratuite", "payante"), ("possible", "impossible")),
-    "it": (("aperto", "chiuso"), ("gratuito", "a pagamento"), ("possibile", "impossibile")),
-    "pt": (("aberto", "fechado"), ("aberta", "fechada"), ("gratuito", "pago"), ("possível", "impossível")),
-}
+    "de": (
+        ("geöffnet", "geschlossen"), ("kostenlos", "kostenpflichtig"), ("möglich", "unmöglich"),
+        ("verfügbar", "nicht verfügbar"), ("erlaubt", "verboten"), ("gültig", "abgelaufen"),
+        ("inklusive", "exklusive"), ("enthalten", "nicht enthalten"),
+    ),
+    "es": (
+        ("abierto", "cerrado"), ("abierta", "cerrada"), ("gratis", "de pago"), ("gratuita", "de pago"),
+        ("gratuito", "de pago"), ("posible", "imposible"), ("disponible", "agotado"), ("incluido", "aparte"),
+        ("permitido", "prohibido"), ("antes", "después"),
+    ),
+    "fr": (
+        ("ouvert", "fermé"), ("gratuit", "payant"), ("gratuite", "payante"), ("possible", "impossible"),
+        ("disponible", "épuisé"), ("inclus", "en supplément"), ("autorisé", "interdit"), ("avant", "après"),
+    ),
+    "it": (
+        ("aperto", "chiuso"), ("gratuito", "a pagamento"), ("gratuita", "a pagamento"), ("possibile", "impossibile"),
+        ("disponibile", "esaurito"), ("incluso", "escluso"), ("inclusa", "esclusa"),
+    ),
+    "pt": (
+        ("aberto", "fechado"), ("aberta", "fechada"), ("gratuito", "pago"), ("gratuita", "paga"), ("grátis", "pago"),
+        ("possível", "impossível"), ("disponível", "esgotado"), ("incluído", "à parte"), ("antes", "depois"),
+    ),
+    "nl": (("open", "gesloten"), ("gratis", "tegen betaling"), ("mogelijk", "onmogelijk")),
+}  # fmt: skip

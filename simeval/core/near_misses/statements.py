@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from simeval.core.first_person import ROLES
 from simeval.core.languages import language_of
 from simeval.core.near_misses.changed_values import changed
 from simeval.core.near_misses.verbs import bare, participle
@@ -32,12 +33,21 @@ def statements(expectation: str) -> Sequence[Statement]:
     text = " ".join(expectation.split()).strip()
     if (foreign := _foreign(text)) is not None:
         return [foreign]
-    if (language := language_of(text)) not in ("", "en"):
-        return [Statement(_sentence(text), CODES.get(language, language))] if language in _KNOWN else []
+    if (language := language_in(text)) != "en":
+        return [_as_it_is(text, language)] if language in _KNOWN else []
     found: list[Statement] = []
     for sentence in _ENDS.split(text.rstrip(".")):
-        found += _of_sentence(sentence.strip())
+        found += _of_sentence(sentence.strip()) or _with_a_value(sentence.strip())
     return found
+
+
+def language_in(text: str) -> str:
+    """Return the code of the language of a text; of a short one by words that begin expectations, else English."""
+    found = language_of(text)
+    if found:
+        return CODES.get(found, found)
+    words = set(re.findall(r"\w+", text.casefold()))
+    return next((language for language, typical in _TYPICAL.items() if len(words & typical) >= _LEAST_TYPICAL), "en")
 
 
 # --- English -------------------------------------------------------------------------------------------------------
@@ -45,7 +55,8 @@ def statements(expectation: str) -> Sequence[Statement]:
 _ENDS = re.compile(r"(?<=[\w)\"'][\w)\"'])(?<!\bMr)(?<!\bDr)(?<!\bSt)(?<!\bNo)[.;!?]\s+(?=[A-Z])")
 _SUBJECT = re.compile(
     r"^(?:(?:check|ensure|verify|make sure|confirm)(?: that)? )?(?:the |an? )?"
-    r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model)|it|he|she)\b"
+    r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model|reply|answer|response|message)|it|he"
+    r"|she)\b"
     r"(?:'s (?:answer|reply))? ?"
     r"(?P<must>(?:should|must|shall|will|can|needs to|has to|is (?:expected|able|supposed) to)\b ?)?",
     re.IGNORECASE,
@@ -56,12 +67,12 @@ _NOT = re.compile(
     rf"|refrains? from) {_ADVERB}(?P<verb>[a-z-]+)(?P<rest>.*)$",
     re.IGNORECASE,
 )
-_TO = r"(?: (?:to )?(?:the |an? )?(?:user|customer|caller|client|person|them|him|her|you))?"
+_TO = rf"(?: (?:to )?(?:the |an? )?(?:user|customer|them|him|her|you|{ROLES})\b)?"
 _SAYS = re.compile(
-    rf"^{_ADVERB}(?:says?|said|tells?|told|states?|stated|confirms?|confirmed|mentions?|mentioned|informs?|informed|"
+    rf"^{_ADVERB}(?:(?:says?|said|tells?|told|states?|stated|confirms?|confirmed|mentions?|mentioned|informs?|informed|"
     r"communicates?|communicated|explains?|explained|answers?|answered|repl(?:y|ies|ied)|responds?|notes?|points? out|"
-    rf"reports?|acknowledges?|clarif(?:y|ies)|identif(?:y|ies)|identified){_TO}(?: (?P<that>that|of|with|:))?[ :]+"
-    r"(?P<said>.+)$",
+    rf"reports?|warns?|reminds?|acknowledges?|clarif(?:y|ies)|identif(?:y|ies)|identified){_TO}|"
+    rf"(?:lets?|makes?){_TO} (?:know|aware)|makes? (?:it )?clear)(?: (?P<that>that|of|with|:))?[ :]+(?P<said>.+)$",
     re.IGNORECASE,
 )
 _GIVES = re.compile(
@@ -96,9 +107,10 @@ _COURTESY = re.compile(  # which the frame of a near miss has
     r"\b(?:help\w*|assist\w*|thank\w*|greet\w*|welcom\w*|apolog\w*|sorry|hello|hi|goodbye|anything else|happy|glad)\b",
     re.IGNORECASE,
 )
-_TOLD = re.compile(
-    r"^(?:the |an? )?(?:user|customer|caller|client) (?:is|are|gets|was) (?:told|informed|advised)(?: that)? "
-    r"(?P<said>.+)$",
+_TOLD = re.compile(  # whoever is told, the assistant tells it
+    r"^(?:(?:the |an? )?\w+ (?:is|are|gets|was) (?:told|informed|advised|notified|reminded|warned)(?: that)?"
+    rf"|(?:the |an? )?(?:user|customer|{ROLES}) (?:learns|hears|finds out|understands|knows|gets to know)(?: that)?"
+    r"|it is (?:\w+ )?(?:said|stated|clear|confirmed|explained|mentioned|told) that) (?P<said>.+)$",
     re.IGNORECASE,
 )
 _DISCLOSES = frozenset("tell say state reveal share disclose show name".split())  # noqa: SIM905
@@ -124,12 +136,23 @@ def _of_sentence(sentence: str) -> list[Statement]:
     if told := _TOLD.match(sentence):
         return _said(told["said"])
     subject = _SUBJECT.match(sentence)
+    if subject is None and (_SAYS.match(sentence) or _GIVES.match(sentence) or _ASKS.match(sentence)):
+        return _of_clause(f"{sentence[0].lower()}{sentence[1:]}")  # "Says that ..."
     if subject is None or subject.end() == len(sentence):
         return [_stated(sentence)] if _FINITE.search(sentence) and not _CONDUCT.search(sentence) else []
     found: list[Statement] = []
     for clause in _NEXT.split(sentence[subject.end() :].strip()):
         found += _of_clause(clause.strip(" ,"))
     return found
+
+
+def _with_a_value(sentence: str) -> list[Statement]:
+    """Return a sentence that cannot be read as it is, if it has a value that can be changed."""
+    made = changed(sentence, "en") if sentence else None
+    return [Statement(_sentence(_to_user(sentence)))] if made and made.rule in _PLAIN else []
+
+
+_PLAIN = ("time", "date", "weekday", "amount", "number", "month", "identifier")  # rules that need no grammar
 
 
 def _of_clause(clause: str) -> list[Statement]:
@@ -166,7 +189,7 @@ def _said(said: str, that: str | None = "that") -> list[Statement]:
 
 def _stated(said: str) -> Statement:
     """Return the statement that something is so, with its denial; of a denial, with that it is so."""
-    good = _sentence(_to_user(said).replace("can't", "cannot").replace("won't", "will not"))
+    good = _sentence(re.sub(r"^that ", "", _to_user(said)).replace("can't", "cannot").replace("won't", "will not"))
     if _NEGATION.search(good):
         contrary = re.sub(r" (?:not|never)\b|n't\b|(?<=\bcan)not\b", "", good, count=1)
         contrary = re.sub(r"\bno (\w+)", lambda found: _some(found[1]), good) if contrary == good else contrary
@@ -183,6 +206,8 @@ def _given(verb: str, said: str) -> list[Statement]:
         good = f"The {found['what']} is {found['value']}."
         if changed(good, "en"):
             return [Statement(good)]
+    if (named := f"Here is {_to_user(said)}.") and (made := changed(named, "en")) and made.rule in _PLAIN:
+        return [Statement(named)]
     offers = verb in ("offer", "recommend", "suggest") and not _OPEN.match(said)
     return _cannot(verb, said, good=f"I would like to {verb} {_to_user(said)}." if offers else "")
 
@@ -295,7 +320,7 @@ def _sentence(text: str) -> str:
 # --- other languages -----------------------------------------------------------------------------------------------
 
 CODES = {"Japanese": "ja", "Arabic": "ar", "Chinese or Japanese": "zh"}
-_KNOWN = ("de", "es", "fr", "it", "pt", "nl", *CODES)
+_KNOWN = ("de", "es", "fr", "it", "pt", "nl", *CODES.values())
 _WHO = r"(?:asistente|bot|agente|assistant|agent|chatbot|assistente|Assistent\w*|Bot|Agent\w*|Chatbot)"
 _FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is said, what is expected, its denial
     "de": (
@@ -354,11 +379,62 @@ _FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is said, 
 }  # fmt: skip
 
 
+_LEADS: Mapping[str, re.Pattern[str]] = {  # who says it to whom, before what is said
+    "de": re.compile(r"^[^,.:\d]{3,60}, dass (?P<said>.+?)\.?$"),
+    "nl": re.compile(r"^[^,.:\d]{3,60}?,? dat (?P<said>.+?)\.?$"),
+    "es": re.compile(r"^[^,.:\d]{3,60}? que (?P<said>.+?)\.?$"),
+    "fr": re.compile(r"^[^,.:\d]{3,60}? qu(?:e |'|’)(?P<said>.+?)\.?$"),
+    "it": re.compile(r"^[^,.:\d]{3,60}? che (?P<said>.+?)\.?$"),
+    "pt": re.compile(r"^[^,.:\d]{3,60}? que (?P<said>.+?)\.?$"),
+    "ja": re.compile(
+        r"^(?:(?:アシスタント|ボット|エージェント|AI|チャットボット|回答)(?:は|が)、?)?(?P<said>.+?)(?:だ|である)?(?:こと)?(?:と|を)"
+        r"(?:ユーザー|顧客|お客様|客|利用者)?に?(?:伝え|答え|言|述べ|確認|説明|案内|知らせ|回答|教え)[^。]*。?$"
+    ),
+}
+_LEAST_TYPICAL = 2
+_TYPICAL: Mapping[str, frozenset[str]] = {  # words of expectations that are too short for their commonest words to tell
+    language: frozenset(words.split())
+    for language, words in {
+        "de": "der die das den dem und von im am um antwort lautet nennt sagt ist wird assistent agent kunde tage",
+        "es": "el la los las del al de en se le un una por asistente agente respuesta menciona cliente usuario da es",
+        "fr": "le la les l du au de des est une un assistant réponse client dit indique jours",
+        "it": "il lo la gli del al di è un una assistente risposta cliente dice conferma giorni",
+        "pt": "o a os as do da ao em é um uma assistente resposta cliente diz informa dias",
+        "nl": "de het een van op is assistent antwoord klant zegt dagen",
+    }.items()
+}
+
+
 def _foreign(text: str) -> Statement | None:
     """Return the statement of an expectation in another language that says that something is to be said."""
     for language, (pattern, says, denies) in _FOREIGN.items():
         if found := pattern.match(text):
-            said, good = found["said"], says.format(found["said"])
-            good = good if language in ("de", "nl") else f"{good[0].upper()}{good[1:]}"
-            return Statement(good, language, contraries=(denies.format(said),) * 2)
+            return _foreign_statement(language, found["said"], says, denies)
     return None
+
+
+def _foreign_statement(language: str, said: str, says: str, denies: str) -> Statement:
+    good = says.format(said)
+    good = good if language in ("de", "nl") else f"{good[0].upper()}{good[1:]}"
+    return Statement(good, language, contraries=(denies.format(said),) * 2)
+
+
+def _as_it_is(text: str, language: str) -> Statement:
+    """Return what a sentence in no known form says, without who says it to whom where that can be told."""
+    lead = _LEADS.get(language)
+    if found := lead.match(text) if lead else None:
+        _, says, denies = _FOREIGN[language]
+        return _foreign_statement(language, found["said"], says, denies)
+    return Statement(_sentence(text), language)
+
+
+def third_person(expectation: str, language: str) -> str:
+    """Return an expectation as somebody would tell it who speaks of the assistant: in nearly its own words."""
+    text = " ".join(expectation.split()).strip().rstrip(".。")
+    if language != "en":
+        return _sentence(text)
+    subject = _SUBJECT.match(text)
+    if subject is None or _ENDS.search(text) or _NOT.match(text[subject.end() :].strip()):
+        return ""
+    will = "will " if subject["must"] else ""
+    return _sentence(f"our assistant {will}{_to_user(text[subject.end() :].strip())}")

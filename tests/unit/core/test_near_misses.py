@@ -47,7 +47,7 @@ def test_an_expectation_is_answered_wrongly_by_its_rule_and_in_its_language(pair
         ("Bot never asks for the password", "Could you please tell me your password?"),
         ("Bot asks for the date before it books the table", "I have booked the table, without your date."),
         ("Der Bot sagt, dass das Frühstück 12 Euro kostet", "Die Auskunft lautet, dass das Frühstück 25 Euro kostet."),
-        ("助手说订单星期五送达", "订单星期日送达。"),
+        ("助手说您的订单将于星期五送达", "您的订单将于星期日送达。"),
     ],
 )
 def test_one_thing_is_wrong(expected: str, wrong: str) -> None:
@@ -112,10 +112,10 @@ class TestOpenExpectations:
 
 
 def test_it_is_wrapped_in_courtesy_that_it_is_known_by() -> None:
-    first, second = near_misses(("Bot says that the lamp is red",))
+    first, second = near_misses(("Bot says that the new lamp is red",))
 
-    assert first.answer.split(" The lamp")[0] in OPENINGS
-    assert second.answer.split(" The lamp")[0] in OPENINGS
+    assert first.answer.split(" The new lamp")[0] in OPENINGS
+    assert second.answer.split(" The new lamp")[0] in OPENINGS
     assert all(len(each.answer.split()) > 20 for each in (first, second))
 
 
