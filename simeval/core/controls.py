@@ -1,21 +1,27 @@
 """Controls: conversations that are shown to a judge before it judges any, of which it is known what it must find.
 
-it must fail   evasive         an answer that says nothing
-               off_topic       a fluent answer to something else
-               counterexample  one of the suite's own, in place of these two
-it must pass   example         one of the suite's own, where it gives one
+it must fail   evasive          an answer that says nothing
+               off_topic        a fluent answer to something else
+               near_miss        a courteous answer to the point, with one thing wrong
+               near_miss_again  another, for a judge that passed the first; one alone may be an accident
+               counterexample   one of the suite's own, in place of all these
+it must pass   example          one of the suite's own, where it gives one
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from simeval.core.conversation import Message, Speaker
+from simeval.core.first_person import opening
 from simeval.core.rubric_levels import MEETS_FROM
 from simeval.core.validation import require
 
-ControlKind = Literal["evasive", "off_topic", "counterexample", "example"]
+if TYPE_CHECKING:
+    from simeval.core.near_misses import NearMiss
+
+ControlKind = Literal["evasive", "off_topic", "near_miss", "near_miss_again", "counterexample", "example"]
 Shown = str | Sequence[Mapping[str, Any]]  # the app's answer, or a conversation as chat models take it
 
 EVASIVE = "I'm sorry, I can't say anything about that."
@@ -30,6 +36,8 @@ OFF_TOPIC = (
 NAMES: Mapping[ControlKind, str] = {
     "evasive": f'an answer that says nothing ("{EVASIVE}")',
     "off_topic": "an answer to something else",
+    "near_miss": "a near miss, a courteous answer with one thing wrong,",
+    "near_miss_again": "another near miss",
     "counterexample": "the counterexample, which does not meet the expectation",
     "example": "the example, which meets the expectation",
 }
@@ -55,34 +63,61 @@ class ControlRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls:
-    """The controls of one expectation: simeval's own, with what its suite gives."""
+    """The controls of one expectation: simeval's own, with what its suite gives.
+
+    Near misses are made from what is `expected`, the expectation or its criteria, and from its `reference`.
+    """
 
     example: tuple[Message, ...] = ()
     counterexample: tuple[Message, ...] = ()
+    expected: tuple[str, ...] = ()
+    reference: str = ""
 
     @property
     def kinds(self) -> tuple[ControlKind, ...]:
-        """Which there are, in the order shown."""
-        must_fail: tuple[ControlKind, ...] = ("counterexample",) if self.counterexample else ("evasive", "off_topic")
+        """Which there are, in the order shown; of near misses the second is shown only after the first."""
+        far: tuple[ControlKind, ...] = ("evasive", "off_topic")
+        near: tuple[ControlKind, ...] = ("near_miss",) if near_misses_of(self) else ()
+        must_fail: tuple[ControlKind, ...] = ("counterexample",) if self.counterexample else (*far, *near)
         return (*must_fail, "example") if self.example else must_fail
 
-    def conversation(self, kind: ControlKind, *, given: str, when: str, expected_behavior: str) -> tuple[Message, ...]:
-        """Return the conversation of a control; where it is only the app's answer, `when` is what the user says."""
+    def conversation(
+        self, kind: ControlKind, *, given: str, when: str, expected_behavior: str, facts: str = ""
+    ) -> tuple[Message, ...]:
+        """Return the conversation of a control; one that is only the app's answer opens with what a user would say."""
         if kind == "evasive":
             said: tuple[Message, ...] = (Message(role="assistant", content=EVASIVE),)
         elif kind == "off_topic":
             said = (Message(role="assistant", content=off_topic(f"{given} {when} {expected_behavior}")),)
+        elif kind in ("near_miss", "near_miss_again"):
+            answer = near_misses_of(self, facts)[kind == "near_miss_again"].answer
+            said = (Message(role="assistant", content=answer),)
         else:
             said = self.example if kind == "example" else self.counterexample
-        return said if len(said) > 1 else (Message(role="user", content=when), *said)
+        return said if len(said) > 1 else (Message(role="user", content=opening(when)), *said)
+
+
+def near_misses_of(controls: Controls, facts: str = "") -> "tuple[NearMiss, ...]":
+    """Return the two near misses of an expectation; none where no rule makes them."""
+    from simeval.core.near_misses import near_misses  # patterns that only a judged run needs
+
+    shown = [controls.example[-1].content] if len(controls.example) == 1 else []
+    answers = tuple(filter(None, [controls.reference, *shown]))
+    return near_misses(controls.expected, answers=answers, facts=facts)
+
+
+def failed(controls: Sequence[ControlRecord]) -> tuple[ControlRecord, ...]:
+    """Return the controls of one expectation that count against their judges; one near miss passed is no proof."""
+    wrong = [control for control in controls if not control.is_right]
+    twice = {control.judge for control in wrong if control.control == "near_miss_again"}
+    return tuple(each for each in wrong if each.control != "near_miss" or each.judge in twice)
 
 
 def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:
-    """Say of each judge that was wrong about a control what it gave, and what to do."""
+    """Say of each judge that failed a control what it gave, and what to do."""
     wrong: dict[str, list[ControlRecord]] = {}
-    for control in controls:
-        if not control.is_right:
-            wrong.setdefault(control.judge, []).append(control)
+    for control in failed(controls):
+        wrong.setdefault(control.judge, []).append(control)
     return tuple(_complaint(judge, found) for judge, found in wrong.items())
 
 

@@ -42,7 +42,7 @@ from simeval.engine.plans.order import earlier_runs, ranks_of
 from simeval.engine.plans.pairing import pairing_warnings
 from simeval.engine.plans.preview import preview, warnings_of
 from simeval.engine.plans.resume import RestoredTrials
-from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, roles_asked, too_long
+from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, roles_asked, too_long, untested_notes
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_requests
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.run_context import RemoteRun, RunContext
@@ -336,7 +336,13 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     warnings = [*noted, *warnings_of(plans)]
     graders = [("scorer", name) for name in sorted(context.embedded_graders)]
     embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
-    notes = [*embedded, *replaced_notes(shared.prompts), *noted, *warnings_of(plans, noted=True)]
+    notes = [
+        *embedded,
+        *replaced_notes(shared.prompts),
+        *untested_notes(plans, context.judge_names),
+        *noted,
+        *warnings_of(plans, noted=True),
+    ]
     notes += [work.part.note] if work.part else []
     fields, is_recorded = {**work.fields, "part": work.part}, work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **fields)

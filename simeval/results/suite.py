@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
-from simeval.core.controls import complaints
+from simeval.core.controls import complaints, failed
 from simeval.core.conversation import Conversation
 from simeval.core.counted import counted_of
 from simeval.core.preparation import Preparation
@@ -124,7 +124,7 @@ class ExpectationResult:
         """The judges that failed its controls and rated it all the same (`on_failed_control` is "warn")."""
         if self.prepared is None or self.prepared.failure is not None:
             return ()
-        return tuple(dict.fromkeys(each.judge for each in self.prepared.controls if not each.is_right))
+        return tuple(dict.fromkeys(each.judge for each in failed(self.prepared.controls)))
 
     @property
     def scores(self) -> tuple[float, ...]:

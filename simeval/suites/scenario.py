@@ -53,10 +53,11 @@ class Expectation(AnswersOriginals):
     `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
     from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
 
-    Before it judges, the judge is shown controls: an answer that says nothing and one to something else, which it must
-    fail. A `counterexample`, which does not meet the expectation, takes their place, for instance where to say nothing
-    is what is expected; an `example`, which meets it, is shown too. Either is the app's answer as a text, or a
-    conversation as a list of messages with role and content. Without `controls` the judge is shown none.
+    Before it judges, the judge is shown controls: an answer that says nothing, one to something else, and one to the
+    point with one thing wrong, as far as that can be made from these texts. It must fail all of them. A
+    `counterexample`, which does not meet the expectation, takes their place, for instance where to say nothing is what
+    is expected; an `example`, which meets it, is shown too. Either is the app's answer as a text, or a conversation as
+    a list of messages with role and content. Without `controls` the judge is shown none.
     """
 
     originals = OF_EXPECTATIONS
@@ -193,7 +194,9 @@ class Expectation(AnswersOriginals):
             require(not given, "Expectation.controls", found=[*given], do=do)
         if not self.controls or self.judged is None:
             return None
-        return Controls(**{name: as_messages(shown, f"Expectation.{name}") for name, shown in given.items()})
+        shown = {name: as_messages(shown, f"Expectation.{name}") for name, shown in given.items()}
+        expected = tuple(self.criteria) if self.criteria is not None else (self.judged,)
+        return Controls(**shown, expected=expected, reference=self.reference or "")
 
     @property
     def title(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from zlib import crc32
 
 from simeval.core.controls import EVASIVE, OFF_TOPIC
+from simeval.core.near_misses import OPENINGS as NEAR_MISS_OPENINGS
 from simeval.models.providers.offline_scorer import scorer_reply
 from simeval.testing.behaviour import Behaviour, Role
 from simeval.testing.replies import audit_reply, judge_reply, proposal_reply, rubric_reply, user_reply
@@ -24,7 +25,8 @@ _PROMPTS: Mapping[str, Role] = {
     "You grade ": "scorer",
     "You list the entities": "scorer",
 }
-_CONTROLS = [escape(answer, quote=False) for answer in (EVASIVE, *OFF_TOPIC)]  # as prompts write them
+# how the answers of controls begin, as prompts write them
+_CONTROLS = [f">{escape(answer, quote=False)}" for answer in (EVASIVE, *OFF_TOPIC, *NEAR_MISS_OPENINGS)]
 _CANNOT = "I can not"  # by this a judge that reads knows a bad answer
 
 
@@ -32,7 +34,7 @@ def role_of(system_prompt: str, prompt: str, others: Mapping[str, Role]) -> Role
     """Return the role that a system prompt asks for, by how it begins; a judge's are controls by what was said."""
     known = {**_PROMPTS, **others}
     role: Role = next((role for opening, role in known.items() if system_prompt.startswith(opening)), "app")
-    is_control = role == "judge" and any(f">{answer}</message>" in prompt for answer in _CONTROLS)
+    is_control = role == "judge" and any(answer in prompt for answer in _CONTROLS)
     return "control" if is_control else role
 
 

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 async def test_the_example_runs_and_counts_every_call_by_its_role(llm: FakeEndpoint, make_engine: MakeEngine) -> None:
     result = await make_engine(llm).evaluate(scenario(30), app_handler)
 
-    assert calls_by_role(result) == {"user": 90, "judge": 30, "rubric": 1, "control": 2} == dict(llm.stats.by_role)
-    assert llm.stats.requests == total(result.run.usage).calls == 123
+    assert calls_by_role(result) == {"user": 90, "judge": 30, "rubric": 1, "control": 3} == dict(llm.stats.by_role)
+    assert llm.stats.requests == total(result.run.usage).calls == 124
     assert llm.stats.saw_authorization
 
 
@@ -60,7 +60,7 @@ async def test_a_rubric_kept_in_a_folder_is_not_asked_for_again(
     second = await make_engine(llm, rubric_folder=tmp_path).evaluate(scenario(5), app_handler)
 
     assert llm.stats.by_role["rubric"] == 1
-    assert calls_by_role(second) == {"user": 15, "judge": 5, "control": 2}
+    assert calls_by_role(second) == {"user": 15, "judge": 5, "control": 3}
 
 
 async def test_calls_at_once_reach_the_models_limit(make_engine: MakeEngine) -> None:
@@ -91,7 +91,7 @@ async def test_calls_at_once_never_exceed_the_models_limit_which_suites_evaluate
             suites.start_soon(evaluate, engine, "other")
 
     assert llm.stats.peak_in_flight <= 8
-    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 123
+    assert sum(total(result.run.usage).calls for result in results) == llm.stats.requests == 2 * 124
 
 
 async def test_the_key_is_in_no_result_and_no_store(make_engine: MakeEngine, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_a_conversation_begins_when_its_rubric_is_written_and_its_judge_is
         result = await make_engine(llm).evaluate(scenario(3), app)
 
     assert result.failures == ()
-    assert set(asked) == {(1, 2)}
+    assert set(asked) == {(1, 3)}
 
 
 async def test_a_credulous_judge_makes_no_pass(make_engine: MakeEngine) -> None:
@@ -161,4 +161,4 @@ async def test_a_credulous_judge_makes_no_pass(make_engine: MakeEngine) -> None:
 
     assert result.outcome == "error"
     assert "is not to be trusted here" in result.verdicts[0].explanation
-    assert dict(llm.stats.by_role) == {"rubric": 1, "control": 2}
+    assert dict(llm.stats.by_role) == {"rubric": 1, "control": 4}

@@ -20,7 +20,7 @@ async def test_a_fault_that_passes_is_retried_and_costs_no_trial(fault: str, mak
         result = await make_engine(llm).evaluate(scenario(10), app_handler)
 
     assert llm.stats.faults == {fault: 3}
-    assert llm.stats.requests == total(result.run.usage).calls == 43 + 3
+    assert llm.stats.requests == total(result.run.usage).calls == 44 + 3
     assert len(result.expectations[0].scores) == 10
 
 
@@ -29,7 +29,7 @@ async def test_a_call_that_always_fails_is_made_max_attempts_times(fault: str, m
     with fake_endpoint(Behaviour(**{fault: 1.0}, faulty_roles=("user",))) as llm:  # type: ignore[arg-type]
         result = await make_engine(llm, max_error_rate=1).evaluate(scenario(5), app_handler)
 
-    assert calls_by_role(result) == {"user": 5 * MAX_ATTEMPTS, "rubric": 1, "control": 2}
+    assert calls_by_role(result) == {"user": 5 * MAX_ATTEMPTS, "rubric": 1, "control": 3}
     assert llm.stats.requests == total(result.run.usage).calls
     assert {failure.stage for _, failure in result.failures} == {"simulator"}
     assert all(f"after {MAX_ATTEMPTS} attempts" in failure.error for _, failure in result.failures)
@@ -59,7 +59,7 @@ async def test_retry_after_is_waited_for(make_engine: MakeEngine) -> None:
         result = await make_engine(llm).evaluate(scenario(1), app_handler)
 
     assert perf_counter() - started >= 0.5
-    assert calls_by_role(result) == {"user": 4, "judge": 1, "rubric": 1, "control": 2}
+    assert calls_by_role(result) == {"user": 4, "judge": 1, "rubric": 1, "control": 3}
 
 
 async def test_a_hanging_call_is_timed_out_and_made_again(make_engine: MakeEngine) -> None:
@@ -130,7 +130,7 @@ async def test_a_later_bad_request_costs_its_trial_alone_and_is_not_retried(make
         result = await make_engine(llm, concurrency=1).evaluate(scenario(10), app_handler)
 
     assert [(index, f.stage, f.cause) for index, f in result.failures] == [(0, "simulator", "bad_request")]
-    assert llm.stats.requests == 3 + 9 * 4 + 3
+    assert llm.stats.requests == 4 + 9 * 4 + 3
 
 
 async def test_a_refusal_by_the_content_filter_costs_its_trial_alone(make_engine: MakeEngine) -> None:

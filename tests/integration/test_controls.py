@@ -10,6 +10,7 @@ import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.controls import EVASIVE, OFF_TOPIC
+from simeval.core.near_misses import near_misses
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.anyio
 RULE = SuccessRateEvaluator(min_proportion=0.5)
 CREDULOUS = [judge_reply(10, "It is as it should be.")]
 ANSWER = "It is Paris, on the Seine."
+NEAR_MISS = near_misses(("Bot says Paris",), answers=("Paris",))[0].answer
 
 
 def expectation(**fields: Any) -> Expectation:
@@ -67,11 +69,12 @@ class TestAJudgeThatTellsGoodFromBad:
         assert [(each["control"], each["score"], each["is_right"]) for each in found["controls"]] == [
             ("evasive", 1, True),
             ("off_topic", 1, True),
+            ("near_miss", 1, True),
             ("example", 10, True),
         ]
         assert "warnings" not in found
         assert "warning" not in str(result)
-        assert result.run.usage["control"].calls == 3
+        assert result.run.usage["control"].calls == 4
 
     async def test_it_is_shown_them_before_the_first_trial_as_conversations_like_any_other(self) -> None:
         model = judge()
@@ -82,9 +85,9 @@ class TestAJudgeThatTellsGoodFromBad:
         roles = [request.role for request in model.requests]
         control = next(request for request in model.requests if request.role == "control")
         graded = next(request for request in model.requests if request.role == "judge")
-        assert roles[:4] == ["rubric", "control", "control", "control"]
-        assert set(roles[4:]) == {"judge"}
-        assert shown(model) == sorted([EVASIVE, OFF_TOPIC[0], "Paris"])
+        assert roles[:5] == ["rubric", *["control"] * 4]
+        assert set(roles[5:]) == {"judge"}
+        assert shown(model) == sorted([EVASIVE, OFF_TOPIC[0], NEAR_MISS, "Paris"])
         assert control.messages()[0] == graded.messages()[0]
         assert (
             control.messages()[1]["content"].split("<conversation>")[0]
@@ -104,7 +107,7 @@ class TestAJudgeThatPassesWhatItMustFail:
             in verdict.explanation
         )
         assert "give a counterexample" in verdict.explanation
-        assert [request.role for request in model.requests] == ["rubric", "control", "control"]
+        assert [request.role for request in model.requests] == ["rubric", *["control"] * 4]
 
     async def test_nor_where_its_reasons_are_no_words(self) -> None:
         reply = [judge_reply(10, "][")]
@@ -121,7 +124,7 @@ class TestAJudgeThatPassesWhatItMustFail:
         said = "scripted/judge is not to be trusted here, it gives 10 of 10 to"
         assert said in " ".join(str(result).split())
         assert said in suite["scenarios"][0]["expectations"][0]["verdicts"][0]["explanation"]
-        assert [each["is_right"] for each in suite["scenarios"][0]["expectations"][0]["controls"]] == [False, False]
+        assert [each["is_right"] for each in suite["scenarios"][0]["expectations"][0]["controls"]] == [False] * 4
         assert error is not None
         assert said in error.attrib["message"]
 
@@ -212,7 +215,7 @@ class TestCriteria:
         assert careful.passed
         assert good.passed
         assert good.expectations[0].prepared is not None
-        assert [each.score for each in good.expectations[0].prepared.controls] == [1, 1, 10]
+        assert [each.score for each in good.expectations[0].prepared.controls] == [1, 1, 1, 10]
 
     async def test_each_in_a_call_of_its_own_counts(self) -> None:
         def met(request: Request) -> Any:
@@ -221,10 +224,10 @@ class TestCriteria:
 
         then = expectation(expected_behavior=None, criteria=self.RULES)
         result = await evaluated(
-            ScriptedModel({"judge": met}), then, criteria_calls="each", max_calls=10, early_stopping=False
+            ScriptedModel({"judge": met}), then, criteria_calls="each", max_calls=12, early_stopping=False
         )
 
-        assert (result.trials, result.run.usage["control"].calls) == (2, 4)
+        assert (result.trials, result.run.usage["control"].calls) == (2, 6)
 
 
 class TestAControlThatCannotBeRated:
@@ -234,7 +237,7 @@ class TestAControlThatCannotBeRated:
         prepared = result.expectations[0].prepared
         assert result.passed
         assert prepared is not None
-        assert [each.is_right for each in prepared.controls] == [True]
+        assert [each.is_right for each in prepared.controls] == [True, True]
 
     async def test_where_all_are_lost_nothing_is_known_of_the_judge(self) -> None:
         result = await evaluated(judge([failure("content")]))
@@ -259,9 +262,9 @@ class TestTheyArePaidForOnce:
         resumed = Engine(again, "offline/user", rubric_folder=None, store=where, resume="last", concurrency=1)
         result = await resumed.evaluate(scenario(expectation(), 30), stops)
 
-        assert (stopped.run.stopped, len(shown(first)), len(shown(again))) == ("enough", 2, 0)
+        assert (stopped.run.stopped, len(shown(first)), len(shown(again))) == ("enough", 3, 0)
         assert result.passed
-        assert result.run.usage["control"].calls == 2
+        assert result.run.usage["control"].calls == 3
         assert result.expectations[0].prepared == stopped.expectations[0].prepared
 
     async def test_what_a_refused_judge_gave_is_not_asked_for_again(self, tmp_path: Path) -> None:
@@ -280,14 +283,14 @@ class TestTheyArePaidForOnce:
 
         assert result.passed
         assert shown(again) == []
-        assert result.run.usage["control"].cached_calls == 2
+        assert result.run.usage["control"].cached_calls == 3
 
     async def test_scenarios_that_share_one_share_what_was_given(self) -> None:
         model = judge()
         suite = [scenario(expectation()), replace(scenario(expectation()), title="Again")]
         await Engine(model, "offline/user", rubric_folder=None, store=None).evaluate(suite, app)
 
-        assert len(shown(model)) == 2
+        assert len(shown(model)) == 3
 
     async def test_a_journal_has_each_with_its_reasons(self) -> None:
         journal = MemoryJournal()
@@ -295,21 +298,21 @@ class TestTheyArePaidForOnce:
 
         entries = [encoded for entry in journal.entries for encoded in encode_entry(entry)]
         found = [entry for entry in entries if entry["type"] == "control"]
-        assert sorted(entry["control"] for entry in found) == ["evasive", "off_topic"]
+        assert sorted(entry["control"] for entry in found) == ["evasive", "near_miss", "off_topic"]
         assert all(entry["reasoning"] and entry["judge"] == "scripted/judge" for entry in json.loads(json.dumps(found)))
 
 
 class TestBudgets:
     async def test_they_count(self) -> None:
-        with pytest.raises(DefinitionError, match="after rubrics and controls, which take 3"):
-            await evaluated(judge(), max_calls=4)
+        with pytest.raises(DefinitionError, match="after rubrics and controls, which take 5"):
+            await evaluated(judge(), max_calls=6)
 
-    @pytest.mark.parametrize("max_calls", [5, 7, 9])
+    @pytest.mark.parametrize("max_calls", [8, 10, 12])
     async def test_no_more_calls_are_made_than_may_be(self, max_calls: int) -> None:
         result = await evaluated(judge(), max_calls=max_calls, early_stopping=False)
 
         assert sum(usage.calls for usage in result.run.usage.values()) == max_calls
-        assert result.trials == (max_calls - 3) // 2
+        assert result.trials == (max_calls - 4) // 2
 
     async def test_what_is_kept_for_them_is_free_where_they_are_not_shown(self) -> None:
         own = expectation(rubric=["It does not.", "It does."], controls=False)

@@ -191,7 +191,7 @@ class TestRepeats:
         assert {role: usage.calls for role, usage in result.run.usage.items() if role != "user"} == {
             "judge": 18,
             "rubric": 1,
-            "control": 2,
+            "control": 3,
         }
 
     async def test_journal_and_json_hold_each_of_them(self) -> None:

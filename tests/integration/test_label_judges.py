@@ -121,6 +121,6 @@ async def test_controls_are_answered_with_labels_too(then: Expectation) -> None:
     strict = await evaluated(ScriptedModel({"judge": words}), shown, on_failed_control="refuse")
     credulous = await evaluated(ScriptedModel({"judge": words, "control": words}), shown, on_failed_control="refuse")
 
-    assert [each.is_right for each in strict.expectations[0].prepared.controls] == [True] * 3  # type: ignore[union-attr]
+    assert all(each.is_right for each in strict.expectations[0].prepared.controls)  # type: ignore[union-attr]
     assert strict.passed
     assert "is not to be trusted here" in credulous.verdicts[0].explanation

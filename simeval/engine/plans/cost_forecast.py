@@ -96,7 +96,7 @@ def forecast(
     names = dict.fromkeys([*judges, user_model, *filter(None, app_models)])
     price = {name: prices(name) for name in names}
     cast = Cast(settings, prompts, judges, user_model, app_models)
-    rubrics, controls = cast.rubrics(plans), cast.controls(plans)
+    rubrics, controls, most_controls = cast.rubrics(plans), cast.controls(plans), cast.controls(plans, at_most=True)
     flown = _canaries(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.longest(plan) for plan in plans]
@@ -113,7 +113,7 @@ def forecast(
         trials_at_most=sum(plan.sample_size for plan in plans),
         conversations=len(app_models),
         trials_expected=sum(known) if len(known) == len(plans) else None,
-        at_most=_by_role([*at_most, *rubrics, *controls, *flown], price),
+        at_most=_by_role([*at_most, *rubrics, *most_controls, *flown], price),
         typical=_by_role([*typical, *rubrics, *controls, *flown], price),
         trial=replace(_dearest(usual, price), calls=round(most_calls)),
         rubric=_dearest([[rubric] for rubric in rubrics], price),

@@ -17,6 +17,7 @@ from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Reply
+from simeval.scorers.llm.controls import kinds_for
 from simeval.suites.scenario import ScenarioTest
 
 CHARACTERS_A_TOKEN = 4
@@ -132,8 +133,11 @@ class Cast:
         requests = rubric_requests(plans, self.prompts["rubric"])
         return [Work("rubric", self.judges[0], 1, tokens_of(request), reply) for request in requests]
 
-    def controls(self, plans: Sequence[ScenarioPlan]) -> list[Work]:
-        """Return the work of each call for a control, which every judge is shown once."""
+    def controls(self, plans: Sequence[ScenarioPlan], *, at_most: bool = False) -> list[Work]:
+        """Return the work of each call for a control, which every judge is shown once; `at_most` with what may follow.
+
+        That is a second near miss, where a judge is wrong about the first.
+        """
         return [
             Work("control", judge, 1, prompt, reply, prompt + reply)
             for plan in plans
@@ -141,8 +145,9 @@ class Cast:
             if measure.controls is not None
             for prompt in [_judging_of(plan, measure, self.prompts)(2)]
             for reply in [REASONING_TOKENS + FRAME_TOKENS]
-            for _ in measure.controls.kinds * judge_calls(measure, self.settings)
             for judge in self.judges
+            for kind in kinds_for(measure.controls, judge)
+            for _ in range(judge_calls(measure, self.settings) * (2 if at_most and kind == "near_miss" else 1))
         ]
 
     def _user(self, plan: ScenarioPlan, course: Course) -> Work:

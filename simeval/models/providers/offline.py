@@ -14,6 +14,7 @@ import anyio.lowlevel
 
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
+from simeval.core.first_person import first_person
 from simeval.core.languages import language_of
 from simeval.core.media import content_text
 from simeval.core.phrases import has, typed
@@ -71,7 +72,7 @@ class OfflineModel:
 def _user(request: UserTurn) -> str:
     """Say the sentences of the When clause one a turn, answer questions, leave when the goal seems met."""
     told = [sentence for sentence in lexical.sentences(request.when) if any(map(str.isalnum, sentence))]
-    goals = [_first_person(sentence) for sentence in told or [request.when]]
+    goals = [_in_first_person(sentence) for sentence in told or [request.when]]
     turn = sum(message.role == "user" for message in request.history)
     own = turn - sum(message.role == "user" and GIVEN in message.metadata for message in request.history)
     random = seeds.generator(request.seed, "user", turn)
@@ -101,7 +102,7 @@ def _attacker(request: AttackTurn) -> str:
 def _answered(request: UserTurn, random: Random) -> str:
     """Answer what the app asks by what the user is, once, and then as whoever knows no more."""
     if request.history[-1].content.rstrip().endswith("?") and not _said(request.history, request.given):
-        return _first_person(request.given)
+        return _in_first_person(request.given)
     return random.choice(_KNOWS_NO_MORE)
 
 
@@ -123,49 +124,15 @@ _KIND = (" I appreciate your help.", "")
 _KNOWS_NO_MORE = ("I do not know.", "Yes, please.", "That is all I have.", "Okay, go on.")
 _CURT_GOODBYES = ("Alright, bye.",)
 _GOODBYES = ("Thanks, that is all.", "Okay, thank you.", "Alright, bye.", "Good, thanks for the help.")
-_QUESTION = re.compile(r"(?:asks|wonders|wants to know) (?=what|where|when|why|who|how|whether|if|which)")
-_ROLE = (
-    "client|guest|visitor|caller|member|subscriber|shopper|buyer|patient|passenger|travell?er|tenant|student|learner|"
-    "employee|person"
-)
-_VERB = "wants|asks|wonders|says|tells|is|has|needs|tries|would|will|does|looks|gives|writes|replies|answers"
-_ABOUT_USER = re.compile(
-    rf"^(?:(?:the|an?) (?:(?:user|customer)(?: who)?|(?:{_ROLE})(?: who)?(?= (?:{_VERB})\b))"
-    rf"|(?:she|he)(?= (?:{_VERB})\b)) (\w+)",
-    re.IGNORECASE,
-)
-_IRREGULAR = {"is": "am", "has": "have", "does": "do", "goes": "go", "tries": "try", "was": "was", "asks": "want"}
-_SECOND_PERSON = (
-    (re.compile(r"\byou are\b", re.IGNORECASE), "I am"),
-    (re.compile(r"\byours?\b", re.IGNORECASE), "my"),
-    (re.compile(r"\byou\b", re.IGNORECASE), "I"),
-)
-_THIRD_PERSON = (
-    (re.compile(r"\btheir\b"), "my"),
-    (re.compile(r"\bthey are\b"), "I am"),
-    (re.compile(r"\bthey\b"), "I"),
-)
-_PRONOUN = re.compile(r"(?:she|he)\b", re.IGNORECASE)
-_OF_ONE = (*((re.compile(rf"\b{each}\b"), "my") for each in ("her", "his")), (re.compile(r"\bs?he\b"), "I"))
 _MY_CASE = {
     "de": "Mein Fall: ", "fr": "Mon cas : ", "es": "Mi caso: ", "it": "Il mio caso: ", "pt": "Meu caso: ",
     "nl": "Mijn vraag: ", "Japanese": "私の用件：", "Arabic": "عندي طلب، ", "Chinese or Japanese": "我的情况：",
 }  # fmt: skip
 
 
-def _first_person(sentence: str) -> str:
-    """Turn what is said about the user ("The user asks", "You want") into what the user says."""
-    text = _QUESTION.sub("wants to know ", sentence)
-    about_user = _ABOUT_USER.match(text)
-    if about_user:
-        verb = about_user[1].lower()
-        text = f"I {_IRREGULAR.get(verb, verb.removesuffix('s'))}{text[about_user.end() :]}"
-        if verb == "asks":
-            text = re.sub(r"^I want (?=an? |the |for |about )", "I want to ask ", text)
-    swaps = _THIRD_PERSON if about_user else _SECOND_PERSON if re.match(r"(?:you|your|if you)\b", text, re.I) else ()
-    for theirs, mine in _OF_ONE if _PRONOUN.match(sentence) and about_user else swaps:
-        text = theirs.sub(mine, text)
-    text = text[0].upper() + text[1:]
+def _in_first_person(sentence: str) -> str:
+    """Turn what is said about the user into what the user says, or into "My case" where it cannot be turned."""
+    text = first_person(sentence)
     is_of_another = has("third person", typed(text)) and not has("first person", typed(text))
     return f"{_MY_CASE.get(language_of(text), 'My case: ')}{text}" if is_of_another else text
 

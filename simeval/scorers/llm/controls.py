@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import anyio
 
 from simeval.core.capture import first_leaf
-from simeval.core.controls import ControlKind, ControlRecord, Controls, complaints
+from simeval.core.controls import ControlKind, ControlRecord, Controls, complaints, failed, near_misses_of
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
@@ -21,6 +21,7 @@ from simeval.core.setting_choices import OnFailedControl
 from simeval.core.trial import Failure, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
+from simeval.models.provider_table import is_embedded
 from simeval.scorers.llm.once import Once
 
 FAILED_CONTROL = "failed_control"  # the cause of a failure
@@ -91,7 +92,8 @@ class ExpectationControls:
     calls: int = 1
 
     def __post_init__(self) -> None:
-        self.book.expect(self, self.calls * len(self.judges) * len(self.shown.kinds))
+        kinds = [kind for judge in self.judges for kind in kinds_for(self.shown, judge.model.name)]
+        self.book.expect(self, self.calls * (len(kinds) + kinds.count("near_miss")))
 
     async def prepare(self, scorer: Judging, columns: Mapping[str, Any], made: Preparation) -> Preparation:
         """Show every control to every judge, all at once, and add what they give to what was `made` ready.
@@ -99,19 +101,24 @@ class ExpectationControls:
         `columns` are those that all trials share. Raises ModelUnusable. Of a judge that could rate none that it must
         fail, nothing is known: it is taken for one that is wrong.
         """
-        found: dict[int, ControlRecord] = {}
+        found: dict[int, list[ControlRecord]] = {}
         lost: dict[str, Failure] = {}
-        places = [(judge, kind) for judge in self.judges for kind in self.shown.kinds]
+        places = [(judge, kind) for judge in self.judges for kind in kinds_for(self.shown, judge.model.name)]
 
         async def show(place: int) -> None:
             judge, kind = places[place]
+            kinds: list[ControlKind] = [kind, "near_miss_again"] if kind == "near_miss" else [kind]
+            found[place] = []
             try:
-                found[place] = await self._rating(judge, kind, scorer, columns, made)
+                for each in kinds:
+                    if all(not shown.is_right for shown in found[place]):
+                        found[place].append(await self._rating(judge, each, scorer, columns, made))
+                    self.book.took(self, self.calls)
             except ModelUnusable:
                 raise
             except ModelError as error:
                 lost[judge.model.name] = failure_of(error, "judge", clean=judge.redactor.clean)
-            self.book.took(self, self.calls)
+                self.book.took(self, self.calls * (len(kinds) - len(found[place])))
 
         try:
             async with anyio.create_task_group() as showing:
@@ -121,16 +128,24 @@ class ExpectationControls:
             raise first_leaf(group) from group
         finally:
             self.book.expect(self, 0)
-        made = replace(made, controls=tuple(found[place] for place in sorted(found)))
-        return made if self.on_failed == "warn" else replace(made, failure=_failure(made.controls, lost))
+        made = replace(made, controls=tuple(each for place in sorted(found) for each in found[place]))
+        return made if self.on_failed == "warn" else replace(made, failure=self._failure(made, lost, columns))
+
+    def _failure(self, made: Preparation, lost: Mapping[str, Failure], columns: Mapping[str, Any]) -> Failure | None:
+        """Return why judges, of which some were `lost`, shall not judge; None where they may."""
+        if said := "; ".join(complaints(made.controls)):
+            if any(each.control == "near_miss" for each in failed(made.controls)):
+                said += f'; the near miss says: "{near_misses_of(self.shown, _facts(columns))[0].statement}"'
+            said += "; --on-failed-control warn lets it judge"
+            return Failure(stage="judge", error=said, cause=FAILED_CONTROL)
+        tested = {control.judge for control in made.controls if control.control != "example"}
+        return next((failure for judge, failure in lost.items() if judge not in tested), None)
 
     async def _rating(
         self, judge: Caller, kind: ControlKind, scorer: Judging, columns: Mapping[str, Any], made: Preparation
     ) -> ControlRecord:
         about = {name: str(columns.get(name) or "") for name in ("given", "when", "facts")}
-        first, *others = self.shown.conversation(
-            kind, given=about["given"], when=about["when"], expected_behavior=self.expected_behavior
-        )
+        first, *others = self.shown.conversation(kind, **about, expected_behavior=self.expected_behavior)
         conversation = Conversation(messages=(replace(first, started=datetime.now(UTC)), *others))  # dated, as any is
         levels = dict(made.rubric.levels) if made.rubric else {}
         key = _key([judge.model.name, *scorer.basis, about, levels, conversation.as_chat()])
@@ -148,13 +163,13 @@ class ExpectationControls:
         return await self.book.rating(key, rate)
 
 
-def _failure(controls: Sequence[ControlRecord], lost: Mapping[str, Failure]) -> Failure | None:
-    """Return why judges that were shown controls, with those `lost` by judge, shall not judge; None where they may."""
-    if said := "; ".join(complaints(controls)):
-        said += "; --on-failed-control warn lets it judge"
-        return Failure(stage="judge", error=said, cause=FAILED_CONTROL)
-    tested = {control.judge for control in controls if control.control != "example"}
-    return next((failure for judge, failure in lost.items() if judge not in tested), None)
+def kinds_for(shown: Controls, judge: str) -> Sequence[ControlKind]:
+    """Return which controls a judge is shown; an embedded one, which is known not to understand, no near miss."""
+    return [kind for kind in shown.kinds if kind != "near_miss" or not is_embedded(judge)]
+
+
+def _facts(columns: Mapping[str, Any]) -> str:
+    return str(columns.get("facts") or "")
 
 
 def _key(parts: Sequence[object]) -> str:

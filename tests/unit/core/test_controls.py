@@ -22,6 +22,7 @@ ABOUT = {
     "when": "The user asks how long to knead dough",
     "expected_behavior": "Bot says ten minutes",
 }
+OPENING = "Hello! I want to know how long to knead dough."
 
 
 def record(control: ControlKind, score: float, judge: str = "judge/a") -> ControlRecord:
@@ -42,7 +43,7 @@ def test_without_what_a_suite_gives_there_are_two_that_must_fail() -> None:
     assert controls.kinds == ("evasive", "off_topic")
     assert [[message.role for message in each] for each in said] == [["user", "assistant"]] * 2
     assert [each[1].content for each in said] == [EVASIVE, OFF_TOPIC[1]]
-    assert {each[0].content for each in said} == {ABOUT["when"]}
+    assert {each[0].content for each in said} == {OPENING}
 
 
 def test_a_counterexample_takes_their_place_and_an_example_comes_on_top() -> None:
@@ -51,7 +52,7 @@ def test_a_counterexample_takes_their_place_and_an_example_comes_on_top() -> Non
 
     assert controls.kinds == ("counterexample", "example")
     assert controls.conversation("example", **ABOUT) == talk
-    assert [each.content for each in controls.conversation("counterexample", **ABOUT)] == [ABOUT["when"], "An hour."]
+    assert [each.content for each in controls.conversation("counterexample", **ABOUT)] == [OPENING, "An hour."]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,129 @@
+"""Near misses: by which rule an expectation is answered wrongly, and which have none."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simeval.core.near_misses import OPENINGS, near_misses
+
+PAIRS = [
+    json.loads(line) for line in Path("tests/data/near_misses/pairs.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def statements(*expected: str, answers: tuple[str, ...] = (), facts: str = "") -> list[str]:
+    return [each.statement for each in near_misses(expected, answers=answers, facts=facts)]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[pair["expectation"][:60] for pair in PAIRS])
+def test_an_expectation_is_answered_wrongly_by_its_rule_and_in_its_language(pair: dict[str, str]) -> None:
+    first, second = near_misses((pair["expectation"],))
+
+    assert {first.rule, second.rule} == {pair["rule"]}
+    assert first.language == pair["language"]
+    assert pair["good"] not in (first.statement, second.statement)
+
+
+@pytest.mark.parametrize(
+    ("expected", "wrong"),
+    [
+        ("Bot says that the shop is open from 9 am to 5 pm", "The shop is open from 11 am to 7 pm."),
+        ("Bot says that the train leaves at 9:30", "The train leaves at 11:30."),
+        ("Bot says that the visit is on 2026-11-26", "The visit is on 2026-12-03."),
+        ("Bot says that the visit is on May 3rd", "The visit is on May 10th."),
+        ("Bot says that the offer ends in March", "The offer ends in May."),
+        ("Bot says that breakfast costs 12 euros", "Breakfast costs 25 euros."),
+        ("Bot says that the plan includes 300 minutes", "The plan includes 403 minutes."),
+        ("Bot says that the meeting is led by Anna Keller", "The meeting is led by Anna Silva."),
+        ("Bot says that the museum is closed", "The museum is open."),
+        ("Bot says that the museum has a garden", "The museum has not a garden."),
+        ("Bot says that there is no fee", "There is a fee."),
+        ("Bot says that the order can't be changed", "The order can be changed."),
+        ("Bot names the deadline of thirty days", "The deadline is sixty days."),
+        ("Bot does not offer any refund", "I would like to offer you a refund."),
+        ("Bot never asks for the password", "Could you please tell me your password?"),
+        ("Bot asks for the date before it books the table", "I have booked the table, without your date."),
+        ("Der Bot sagt, dass das Frühstück 12 Euro kostet", "Die Auskunft lautet, dass das Frühstück 25 Euro kostet."),
+        ("助手说您的订单将于星期五送达", "您的订单将于星期日送达。"),
+    ],
+)
+def test_one_thing_is_wrong(expected: str, wrong: str) -> None:
+    assert statements(expected)[0] == wrong
+
+
+def test_the_second_has_another_value() -> None:
+    first, second = statements("Bot says that order F1001 arrives on Friday")
+
+    assert first == "Order F1001 arrives on Sunday."
+    assert second == "Order F1001 arrives on Monday."
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "The assistant is polite and friendly",
+        "The assistant answers in two sentences",
+        "Bot stays calm",
+        "Bot does not call anybody stupid",
+        "Bot thanks the customer",
+        "Bot apologises for the delay",
+        "Bot offers further help",
+        "Bot does not offer a refund unless the user asks for it",
+        "Successful purchase",
+        "",
+    ],
+)
+def test_of_tone_form_conduct_and_courtesies_there_is_none(expected: str) -> None:
+    assert statements(expected) == []
+
+
+def test_a_value_in_a_reason_or_behind_a_not_is_left_as_it_is() -> None:
+    reason = "Bot says that the order cannot be changed since it was sent on Monday"
+    behind = "Bot says that the user is not a Gold member but a Regular member"
+
+    assert "on Monday" in statements(reason)[0]
+    assert statements(behind)[0] == "You are not a Gold member but a Silver member."
+
+
+class TestOpenExpectations:
+    def test_a_value_that_is_asked_for_comes_from_the_facts_all_of_them_wrong(self) -> None:
+        facts = "F1001 was sent on Monday and the order arrives on Friday. Refunds need 14 days."
+
+        [first, _] = statements("The assistant says when the order arrives", facts=facts)
+        assert first == "F1001 was sent on Wednesday and the order arrives on Sunday."
+
+    def test_or_from_the_reference(self) -> None:
+        [first, _] = statements("Bot gives the price", answers=("The room is 80 euros.",))
+
+        assert first == "The room is 93 euros."
+
+    def test_other_values_are_no_answer_to_what_is_asked(self) -> None:
+        [first, _] = statements("Bot says where the parcel is", facts="The parcel was sent on Monday.")
+
+        assert first == "I'm sorry, but I can't say where the parcel is."
+
+    def test_of_criteria_one_is_missed(self) -> None:
+        [first, _] = statements("It is polite", "Bot says that the lamp is red", "Bot gives the price")
+
+        assert first == "The lamp is green."
+
+
+def test_it_is_wrapped_in_courtesy_that_it_is_known_by() -> None:
+    first, second = near_misses(("Bot says that the new lamp is red",))
+
+    assert first.answer.split(" The new lamp")[0] in OPENINGS
+    assert second.answer.split(" The new lamp")[0] in OPENINGS
+    assert all(len(each.answer.split()) > 20 for each in (first, second))
+
+
+@given(
+    st.text(max_size=80), st.sampled_from(["", "Bot says that ", "Bot does not ", "Bot asks for ", "Agent cancels "])
+)
+def test_any_text_can_be_read(text: str, beginning: str) -> None:
+    found = near_misses((beginning + text,), answers=(text,), facts=text)
+
+    assert len(found) in (0, 2)
+    assert all(each.statement for each in found)
