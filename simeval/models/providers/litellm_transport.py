@@ -58,7 +58,7 @@ def watch_transports() -> None:
     from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
     for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
-        transport.handle_async_request = _watched(transport.handle_async_request)  # type: ignore[method-assign]
+        transport.handle_async_request = _watched(transport.handle_async_request)  # type: ignore[assignment, method-assign]
 
 
 def _watched(send: Send) -> Send:
