@@ -19,6 +19,7 @@ from simeval.models.providers.moderation import LiteLLMModeration, ModerationReq
 from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Exchange
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.socket_app import SocketApp
@@ -67,6 +68,10 @@ async def packed(request: web.Request, packing: str) -> web.Response:
     ).encode()
     body = gzip.compress(said) if packing == "gzip" else said
     return web.Response(body=body, headers={"Content-Encoding": packing, "Content-Type": "application/json"})
+
+
+async def in_one_line(request: web.Request, text: str) -> web.Response:
+    return web.Response(text=f"data: {text}\n\n", content_type="text/event-stream")
 
 
 async def deep(request: web.Request) -> web.Response:
@@ -125,10 +130,33 @@ async def test_an_answer_of_an_app_without_end_is_its_failure_at_that_turn(handl
     assert str(exchange.failure) == "the answer is larger than 2 MB (--max-answer sets that)"
 
 
+async def test_events_of_a_stream_count_with_the_memory_that_they_take() -> None:
+    reply = Reply()
+    allow_bytes(10_000)
+    for _ in range(99):
+        reply.keep("x")
+
+    with pytest.raises(AppFailure, match=r"larger than 0\.01 MB"):
+        reply.keep("x" * 100)
+
+    assert reply.came == "x"
+
+
+async def test_a_line_of_a_stream_may_be_as_long_as_an_answer() -> None:
+    long = json.dumps({"reply": "on " * 3_000_000})
+
+    async with serving(served(partial(in_one_line, text=long))) as url:
+        allow_bytes(10_000_000)
+        async with HttpApp(url=url) as app:
+            exchange = await app.exchange(ASKED, {})
+
+    assert exchange.answer().response == "on " * 3_000_000
+
+
 @pytest.mark.timeout(30)
 async def test_an_answer_in_very_many_pieces_is_kept_in_a_time_that_grows_with_their_number() -> None:
     reply = Reply()
-    allow_bytes(10_000_000)
+    allow_bytes(50_000_000)
 
     for _ in range(400_000):
         reply.keep('{"token": "and on "}\n')

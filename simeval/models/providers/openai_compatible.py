@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 from multidict import CIMultiDict
 
-from simeval.core.bodies import AnswerTooLarge, body_of, bounded
+from simeval.core.bodies import AnswerTooLarge, body_of, lines_of
 from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
 from simeval.core.unreached import cause_of
@@ -162,7 +162,7 @@ class CompatibleModel:
                     raise redirected(self.name, self._url, response.headers.get("Location"))
                 if response.content_type == STREAMED and response.status == OK:
                     streamed = StreamedAnswer(clock)
-                    await streamed.read(bounded(response.content))
+                    await streamed.read(lines_of(response.content.iter_any()))
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
                 came = await body_of(response.content.iter_any())
                 text = came.decode(response.charset or "utf-8")
