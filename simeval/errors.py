@@ -20,6 +20,8 @@ SimevalError
 """
 
 from collections.abc import Callable, Sequence
+from errno import EMFILE
+from os import strerror
 from typing import Any, Literal
 
 __all__ = [
@@ -60,6 +62,10 @@ ModelErrorKind = Literal[
 WITHOUT_DOWNLOAD = (
     "allow the download or give a folder with the model; without one there is minilm to embed and embedded for "
     "sentiment, and nothing for toxicity and bias: take Safety, or an LLM judge"
+)
+TOO_MANY_FILES = (
+    "this process holds as many files open as it may: see whether the app leaves files or connections open, or raise "
+    "the limit (ulimit -n)"
 )
 LONGEST_PROBLEM = 300  # characters of what a provider said that are shown
 LONGEST_KEPT = 10_000  # characters of it that are kept: more, so that no secret is cut before it is masked
@@ -245,7 +251,8 @@ class StoreError(SimevalError):
 
     def __init__(self, path: str, *, problem: str, do: str = "check its path and its disk, or name another") -> None:
         self.path, self.problem = path, problem
-        super().__init__(f"{path!r} could not be written ({problem}); {do}")
+        way_out = TOO_MANY_FILES if strerror(EMFILE) in problem else do
+        super().__init__(f"{path!r} could not be written ({problem}); {way_out}")
 
 
 class DatasetChanged(SimevalError):

@@ -10,6 +10,7 @@ import pytest
 
 import simeval
 from simeval.cli.commands import commands
+from simeval.core import originals
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reference/originals.md"
 SECTIONS = ["SigmaEval", "audacia-llm-evaluation", "W&B Weave", "LangSmith", "Alignmenter"]
@@ -31,6 +32,14 @@ def rows() -> list[tuple[str, str, str]]:
 
 ROWS = rows()
 QUOTED = sorted({quoted for _, _, here in ROWS for quoted in re.findall(r"`([^`]+)`", here)} - WORDS)
+
+
+def test_the_page_has_every_name_and_argument_that_is_answered() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    tables = (originals.NAMES, originals.ARGUMENTS, originals.OF_ENGINES, originals.OF_EVALUATORS)
+    answered = set().union(*tables, originals.OF_EXPECTATIONS, originals.OF_SCENARIOS)
+
+    assert [name for name in sorted(answered) if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page)] == []
 
 
 def test_every_original_has_its_features() -> None:

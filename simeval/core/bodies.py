@@ -10,9 +10,8 @@ _MOST: ContextVar[int] = ContextVar("max_answer_bytes", default=MOST_BYTES)
 class AnswerTooLarge(Exception):
     """An answer is larger than may be read."""
 
-    def __init__(self, most: int | None = None) -> None:
-        larger = f"the answer is larger than {(most or 0) / 1e6:,.3g} MB (--max-answer sets that)"
-        super().__init__(larger if most else "a line of the answer is too long")
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the answer is larger than {most / 1e6:,.3g} MB (--max-answer sets that)")
 
 
 def allow_bytes(most: int) -> None:
@@ -26,16 +25,26 @@ def most_bytes() -> int:
 
 
 async def bounded(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield the pieces of an answer, such as the lines of a stream. Raises AnswerTooLarge."""
+    """Yield the pieces of an answer. Raises AnswerTooLarge."""
     most, read = most_bytes(), 0
-    try:
-        async for piece in pieces:
-            read += len(piece)
-            if read > most:
-                raise AnswerTooLarge(most)
-            yield piece
-    except ValueError as error:  # of a line that is longer than the buffer of a connection
-        raise AnswerTooLarge from error
+    async for piece in pieces:
+        read += len(piece)
+        if read > most:
+            raise AnswerTooLarge(most)
+        yield piece
+
+
+async def lines_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of an answer, without what ends them. Raises AnswerTooLarge."""
+    begun: list[bytes] = []
+    async for piece in bounded(pieces):
+        *ended, rest = piece.split(b"\n")
+        for line in ended:
+            yield b"".join([*begun, line])
+            begun = []
+        begun += [rest] if rest else []
+    if begun:
+        yield b"".join(begun)
 
 
 async def body_of(pieces: AsyncIterable[bytes]) -> bytes:

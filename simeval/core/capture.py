@@ -67,6 +67,11 @@ def is_interrupt(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt)
 
 
+def interrupt_of(error: BaseException) -> KeyboardInterrupt:
+    """Return the interrupt that an error is or holds: event loops and the command line know it by itself alone."""
+    return error if isinstance(error, KeyboardInterrupt) else KeyboardInterrupt()
+
+
 class LeftError(RuntimeError):
     """Code of the user's raised what ends a task or a process, and not an error."""
 
@@ -82,7 +87,9 @@ async def guarded(answer: Awaitable[T], who: str) -> T:
         raise
     except (CancelledError, BaseExceptionGroup) as error:
         task = current_task()
-        if task is None or task.cancelling() or is_interrupt(error):
+        if is_interrupt(error):
+            raise interrupt_of(error) from error
+        if task is None or task.cancelling():
             raise
         raise LeftError(who, error) from error
     except BaseException as error:  # such as what pytest.fail raises
@@ -102,7 +109,7 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
         raise
     except BaseException as error:
         if is_interrupt(error):
-            raise
+            raise interrupt_of(error) from error
         raise LeftError(who, error) from error
 
 

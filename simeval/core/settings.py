@@ -254,7 +254,8 @@ class Settings:
         default=MOST_BYTES,
         metadata=about(
             LIMITS,
-            "Bytes that an answer of the app or of a model may have, unpacked; of a stream in all.",
+            "Bytes that an answer of the app or of a model may have, unpacked; "
+            "of a stream in all, with 100 more for each of its events.",
             flag="--max-answer",
             check=require_whole,
         ),

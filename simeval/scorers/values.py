@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from math import isinf
 from typing import Any, TypeGuard
 
 from simeval.core.serialization import nested, plain
@@ -111,10 +112,11 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
 def read_json(text: str) -> Any:
     """Return the value of a JSON text. Raises ValueError saying what is wrong, also for NaN, Infinity and deep nesting.
 
-    The standard library reads NaN and Infinity, which are no JSON, and refuses long whole numbers, which are.
+    The standard library reads NaN and Infinity, which are no JSON, and 1e999 as the latter; it refuses long whole
+    numbers, which are JSON.
     """
     try:
-        return json.loads(text, parse_constant=_refuse, parse_int=_whole)
+        return json.loads(text, parse_constant=_refuse, parse_int=_whole, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
 
@@ -145,6 +147,12 @@ _MOST_DIGITS = 4000  # of a whole number: beyond 4300 Python refuses to read one
 
 def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    if isinf(found := float(digits)):
+        raise ValueError(f"{digits} is no number that a program could read (at most 1.8e308)")
+    return found
 
 
 def _whole(digits: str) -> float:

@@ -114,7 +114,9 @@ async def test_a_client_of_mcp_that_a_handler_keeps_over_turns_answers_in_every_
 
     program = "from tests.support.real_servers import mcp_server; mcp_server().run(transport='stdio')"
     server = StdioServerParameters(
-        command=sys.executable, args=["-c", program], env={**os.environ, "PYTHONPATH": str(ROOT)}
+        command=sys.executable,
+        args=["-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
     )
 
     async def handle(message: str, state: dict[str, Any], *, session_id: str) -> str:

@@ -1,19 +1,25 @@
 """A run stops in order at its budget, says so, and goes on with a larger one."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
-import anyio
+import anyio.to_thread
 import pytest
 
 import simeval
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
-from simeval.core.usage import total
+from simeval.core.run_records import Heartbeat
+from simeval.core.usage import Usage, total
 from simeval.engine import meter
+from simeval.engine.actors.recorder import Recorder
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Completion
 from simeval.models.providers.offline import OfflineModel
+from simeval.testing import MemoryJournal
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +58,19 @@ class Priced:
         pass
 
 
+class Telling(MemoryJournal):
+    """A journal that tells when it knows of so many calls."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.knows, self.calls = Event(), calls
+
+    def append(self, run_id: str, entries: Sequence[Any]) -> None:
+        super().append(run_id, entries)
+        if any(total(each.usage).calls == self.calls for each in entries if isinstance(each, Heartbeat)):
+            self.knows.set()
+
+
 class TestBudgets:
     @pytest.mark.parametrize("most", [20, 60, 100])
     @pytest.mark.parametrize("concurrency", [1, 8, 50])
@@ -73,6 +92,15 @@ class TestBudgets:
         assert {verdict.reason for verdict in verdicts} == {"run_stopped"}
         assert all("max_calls of 100 is reached" in verdict.explanation for verdict in verdicts)
         assert "max_calls of 100 is reached" in str(results)
+
+    async def test_calls_are_in_the_journal_after_a_second_though_nothing_else_is_written(self) -> None:
+        journal, spent = Telling(7), Usage()
+
+        async with Recorder(journal, lambda: Heartbeat(seconds=0.0, usage={"user": replace(spent)})):
+            spent.calls = 7
+            are_known = await anyio.to_thread.run_sync(journal.knows.wait, 3.0)
+
+        assert are_known
 
     async def test_verdicts_reached_before_stand(self) -> None:
         results = await simeval.Engine(seed=4, max_calls=120, concurrency=4, store=None).evaluate(

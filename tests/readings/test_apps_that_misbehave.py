@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -13,6 +14,7 @@ import pytest
 
 from simeval.engine.actors import app_task
 from simeval.results.suite import EvaluationResult
+from tests.support.command_line import simeval
 from tests.support.suites import Engine, scenario
 
 pytestmark = pytest.mark.anyio
@@ -282,3 +284,43 @@ async def test_code_that_swallows_its_cancellation_is_given_up_and_told(
     assert [note for note in result.run.notes if "2 times, and was left behind" in note]
     [told] = [each.message for each in caplog.records if "it is left behind" in each.message]
     assert re.search(r"cancelled \(test_apps_that_misbehave\.py:\d+ in call\)", told)
+
+
+INTERRUPTED = """
+from itertools import count
+
+turns = count(1)
+
+def raised():
+    raise BaseExceptionGroup("of a task group", [KeyboardInterrupt(), ValueError("no")])
+
+async def in_a_task(message):
+    return raised() if next(turns) == 8 else "I track orders."
+
+def in_a_thread(message):
+    return raised() if next(turns) == 8 else "I track orders."
+"""
+SUITE = """
+sample_size: 30
+settings: {early_stopping: false}
+scenarios:
+  - title: Orders
+    given: A new user
+    when: The user asks what the bot can do
+    then:
+      scorer: {type: contains, texts: [orders]}
+      evaluator: {type: proportion, min_proportion: 0.5}
+"""
+
+
+@pytest.mark.parametrize("handler", ["in_a_task", "in_a_thread"])
+def test_an_interrupt_within_a_group_ends_the_run_as_ctrl_c_does(handler: str, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(INTERRUPTED, encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+
+    done = simeval(tmp_path, "run", "suite.yaml", "--app", f"app:{handler}")
+
+    assert done.returncode == 130, done.stderr
+    assert "simeval: interrupted" in done.stderr
+    assert "`simeval runs` lists what is kept" in done.stderr
+    assert "Traceback" not in done.stderr

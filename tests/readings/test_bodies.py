@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from aiohttp import web
@@ -11,10 +12,14 @@ from aiohttp import web
 from simeval.core.bodies import allow_bytes
 from simeval.core.conversation import ChatMessage
 from simeval.errors import ModelError, ModelUnusable
+from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.providers.litellm_model import LiteLLMModel, load_litellm
+from simeval.models.providers.moderation import LiteLLMModeration, ModerationRequest
 from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Exchange
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.socket_app import SocketApp
@@ -22,7 +27,9 @@ from tests.support.serving import serving
 
 pytestmark = pytest.mark.anyio
 BOMB = gzip.compress(b" " * 200_000_000, compresslevel=9)
-PIECE = b'data: {"text": "and on", "choices": [{"delta": {"content": "and on"}}]}\n\n' * 1000
+PIECE = b"".join(
+    b'data: {"text": "and %d", "choices": [{"delta": {"content": "and %d"}}]}\n\n' % (n, n) for n in range(1000)
+)
 DEEP = '{"choices":' * 100_000
 ASKED: list[ChatMessage] = [{"role": "user", "content": "hello"}]
 
@@ -54,6 +61,19 @@ async def socket(request: web.Request) -> web.WebSocketResponse:
     return answer
 
 
+async def packed(request: web.Request, packing: str) -> web.Response:
+    """Answer as a model does, packed in a way."""
+    said = json.dumps(
+        {"choices": [{"message": {"role": "assistant", "content": "hello " * 1000}, "index": 0}]}
+    ).encode()
+    body = gzip.compress(said) if packing == "gzip" else said
+    return web.Response(body=body, headers={"Content-Encoding": packing, "Content-Type": "application/json"})
+
+
+async def in_one_line(request: web.Request, text: str) -> web.Response:
+    return web.Response(text=f"data: {text}\n\n", content_type="text/event-stream")
+
+
 async def deep(request: web.Request) -> web.Response:
     return web.Response(text=DEEP, content_type="application/json")
 
@@ -78,12 +98,25 @@ async def answer_of(app: HttpApp | SocketApp | CommandApp) -> Exchange:
         return await app.exchange(ASKED, {})
 
 
-async def failure_of_model(url: str) -> ModelError:
+MODELS: list[Callable[..., Model]] = [
+    partial(CompatibleModel, "openai-compatible/x"),
+    partial(LiteLLMModel, "openai/x"),
+    partial(LiteLLMModel, "anthropic/claude-haiku-4-5"),
+    partial(LiteLLMModel, "gemini/gemini-2.5-flash"),
+    partial(LiteLLMModeration, "openai/omni-moderation-latest"),
+]
+each_road = pytest.mark.parametrize(
+    "made", MODELS, ids=["openai-compatible", "openai", "anthropic", "gemini", "moderation"]
+)
+
+
+async def failure_of_model(made: Callable[..., Model], url: str, **options: object) -> ModelError:
     allow_bytes(2_000_000)
-    model = CompatibleModel("openai-compatible/x", {"api_base": url})
+    model = made({"api_base": url, "api_key": "key-of-the-test", **options})
+    chat = ChatRequest(history=ASKED, seed=3)
     try:
         with pytest.raises(ModelError) as raised:
-            await model.complete(ChatRequest(history=ASKED, seed=3))
+            await model.complete(ModerationRequest(text="hi", seed=3) if isinstance(model, LiteLLMModeration) else chat)
     finally:
         await model.close()
     return raised.value
@@ -97,10 +130,33 @@ async def test_an_answer_of_an_app_without_end_is_its_failure_at_that_turn(handl
     assert str(exchange.failure) == "the answer is larger than 2 MB (--max-answer sets that)"
 
 
+async def test_events_of_a_stream_count_with_the_memory_that_they_take() -> None:
+    reply = Reply()
+    allow_bytes(10_000)
+    for _ in range(99):
+        reply.keep("x")
+
+    with pytest.raises(AppFailure, match=r"larger than 0\.01 MB"):
+        reply.keep("x" * 100)
+
+    assert reply.came == "x"
+
+
+async def test_a_line_of_a_stream_may_be_as_long_as_an_answer() -> None:
+    long = json.dumps({"reply": "on " * 3_000_000})
+
+    async with serving(served(partial(in_one_line, text=long))) as url:
+        allow_bytes(10_000_000)
+        async with HttpApp(url=url) as app:
+            exchange = await app.exchange(ASKED, {})
+
+    assert exchange.answer().response == "on " * 3_000_000
+
+
 @pytest.mark.timeout(30)
 async def test_an_answer_in_very_many_pieces_is_kept_in_a_time_that_grows_with_their_number() -> None:
     reply = Reply()
-    allow_bytes(10_000_000)
+    allow_bytes(50_000_000)
 
     for _ in range(400_000):
         reply.keep('{"token": "and on "}\n')
@@ -117,10 +173,22 @@ async def test_a_frame_of_a_socket_and_the_output_of_a_program_are_bounded_too()
     assert "larger than 2 MB" in str(by_program.failure)
 
 
-@pytest.mark.parametrize("handler", [endless, endless_stream, bomb])
-async def test_an_answer_of_a_model_without_end_is_malformed(handler: Callable[..., object]) -> None:
+@each_road
+@pytest.mark.parametrize("handler", [endless, bomb])
+async def test_an_answer_of_a_model_without_end_is_malformed(
+    made: Callable[..., Model], handler: Callable[..., object]
+) -> None:
     async with serving(served(handler)) as url:
-        error = await failure_of_model(url)
+        error = await failure_of_model(made, url)
+
+    assert (error.kind, error.retryable) == ("malformed", True)
+    assert "larger than 2 MB" in error.problem
+
+
+@pytest.mark.parametrize(("made", "asks"), [(MODELS[0], False), (MODELS[1], True)])
+async def test_a_stream_of_a_model_without_end_is_malformed(made: Callable[..., Model], asks: bool) -> None:
+    async with serving(served(endless_stream)) as url:
+        error = await failure_of_model(made, url, **({"stream": True} if asks else {}))
 
     assert (error.kind, error.retryable) == ("malformed", True)
     assert "larger than 2 MB" in error.problem
@@ -129,7 +197,7 @@ async def test_an_answer_of_a_model_without_end_is_malformed(handler: Callable[.
 @pytest.mark.parametrize("handler", [deep, odd_charset])
 async def test_json_that_is_too_deep_or_in_an_unknown_charset_is_malformed(handler: Callable[..., object]) -> None:
     async with serving(served(handler)) as url:
-        error = await failure_of_model(url)
+        error = await failure_of_model(MODELS[0], url)
 
     assert (error.kind, error.retryable) == ("malformed", True)
 
@@ -144,10 +212,35 @@ async def test_an_app_may_name_a_charset_that_nobody_knows_and_send_json_that_no
     assert "too deep" in str(unread.failure)
 
 
-async def test_a_model_that_redirects_is_not_followed_and_the_error_names_both_addresses() -> None:
+@each_road
+async def test_a_model_that_redirects_is_not_followed_and_the_error_names_both_addresses(
+    made: Callable[..., Model],
+) -> None:
     async with serving(served(elsewhere)) as url:
-        error = await failure_of_model(url)
+        error = await failure_of_model(made, url)
 
     assert isinstance(error, ModelUnusable)
     assert "redirects to http://127.0.0.1:9/v1?key=[secret]" in error.problem
     assert "api_base" in error.problem
+
+
+@pytest.mark.parametrize("packing", ["gzip", "identity", "br"])
+async def test_an_answer_through_litellm_is_unpacked_as_it_was_asked_for(packing: str) -> None:
+    async with serving(served(partial(packed, packing=packing))) as url:
+        model = LiteLLMModel("openai/x", {"api_base": url, "api_key": "none"})
+        try:
+            if packing == "br":
+                with pytest.raises(ModelError, match="packed as 'br', which nobody asked for"):
+                    await model.complete(ChatRequest(history=ASKED, seed=3))
+            else:
+                assert (await model.complete(ChatRequest(history=ASKED, seed=3))).text == "hello " * 1000
+        finally:
+            await model.close()
+
+
+async def test_calls_that_an_app_makes_through_litellm_in_the_same_process_are_its_own() -> None:
+    async with serving(served(partial(packed, packing="br"))) as url:
+        litellm = load_litellm()
+        answer = await litellm.acompletion(model="openai/y", messages=ASKED, api_base=url, api_key="none", timeout=5)
+
+    assert answer.choices[0].message.content == "hello " * 1000

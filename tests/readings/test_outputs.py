@@ -1,6 +1,10 @@
 """Where results are written: no output in the place of another, and no promise that is not kept."""
 
 import runpy
+import subprocess
+import sys
+from errno import EMFILE
+from os import strerror
 from pathlib import Path
 
 import pytest
@@ -112,6 +116,30 @@ def test_of_a_store_that_was_deleted_nothing_is_said_to_be_kept(folder: Path) ->
     assert done.returncode == 3
     assert "nothing is kept: there is no runs.db any more" in done.stderr
     assert "what was finished is kept" not in done.stderr
+
+
+def test_a_store_for_which_no_file_can_be_opened_says_so_and_names_the_store(tmp_path: Path) -> None:
+    program = (
+        "import resource, simeval.store.opening as opening, simeval.store.backends.sqlite, simeval.store.history\n"
+        "from contextlib import suppress\n"
+        "opening.open_database('first.db').close()\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "kept = []\n"
+        "with suppress(OSError):\n"
+        "    while True: kept.append(open('first.db'))\n"
+        "opening.open_database('first.db')"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+
+    assert "first.db cannot be opened (unable to open database file: Too many open files)" in done.stderr
+
+
+def test_a_journal_that_can_open_no_more_files_names_the_file_and_the_way_out() -> None:
+    error = StoreError("runs.db", problem=str(OSError(EMFILE, strerror(EMFILE), "runs.db-wal")))
+
+    assert "[Errno 24] Too many open files: 'runs.db-wal'" in str(error)
+    assert "raise the limit (ulimit -n)" in str(error)
 
 
 def test_half_a_surrogate_pair_in_an_answer_and_a_title_is_written_everywhere(folder: Path) -> None:

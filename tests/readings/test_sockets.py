@@ -9,7 +9,7 @@ from aiohttp import web
 from simeval.core.conversation import ChatMessage
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.replies import GREETING
-from simeval.suites.apps.socket_app import SocketApp
+from simeval.suites.apps.socket_app import SocketApp, _patience_after
 from tests.support.command_line import simeval
 from tests.support.socket_apps import Frames, SocketServer, socket_server
 from tests.support.suites import Engine, scenario
@@ -93,6 +93,11 @@ async def test_an_answer_belongs_to_its_question(
 
             assert answers == ["answer 1 to a", "answer 2 to b", "answer 3 to c"]
             assert greetings == [greeting, None, None]
+
+
+@pytest.mark.parametrize(("took", "listens"), [(0.01, 0.2), (0.9, 0.9), (12.0, 12.0), (300.0, 30.0)])
+def test_an_app_that_may_have_greeted_late_is_listened_to_for_as_long_again(took: float, listens: float) -> None:
+    assert _patience_after(took) == listens
 
 
 @pytest.mark.parametrize("greets_late", [False, True])

@@ -9,6 +9,7 @@ import pytest
 
 from simeval.datasets.importers.formats.opentelemetry import spans_in
 from simeval.engine.telemetry.joining import _calls_of
+from simeval.errors import DefinitionError
 from simeval.scorers import ToolRules
 from tests.support.experiments import engine, values
 from tests.support.samples import imported, messages, said
@@ -203,3 +204,33 @@ def test_spans_of_a_run_tell_the_hand_over_that_nothing_ran_and_whose_call_each_
         ("transfer_to_billing", "Triage Agent"),
         ("refund", "Billing Agent"),
     ]
+
+
+def agents_own(number: int, *, with_calls: bool) -> dict[str, Any]:
+    """Return a turn of an agent whose own span alone holds messages, between calls that were recorded without."""
+    asked, answer = {"role": "user", "content": f"Refund F{number}."}, {"role": "assistant", "content": "Refunded."}
+    told = [called("refund", "c1", order=number), gave("c1", "ok")] if with_calls else []
+    held = {"gen_ai__input__messages": json.dumps([asked, *told]), "gen_ai__output__messages": json.dumps([answer])}
+    around = span("a1", 1, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="Desk", **held)
+    calls = [
+        span(f"g{each}", each, "a1", gen_ai__operation__name="chat", gen_ai__request__model="m") for each in (2, 4)
+    ]
+    ran = tool("r1", 3, "refund", "a1", "c1")
+    return export(around, calls[0], ran, calls[1], trace=f"t{number}")
+
+
+@pytest.mark.parametrize("with_calls", [False, True])
+def test_tools_that_ran_within_an_agent_whose_span_alone_holds_messages_are_its_calls(
+    with_calls: bool, tmp_path: Path
+) -> None:
+    log = imported(tmp_path, agents_own(1, with_calls=with_calls), agents_own(2, with_calls=with_calls))
+
+    assert log.problems == ()
+    assert said(log.dataset) == [[("user", f"Refund F{number}."), ("assistant", "Refunded.")] for number in (1, 2)]
+    answers = [each for each in messages(log.dataset) if each.role == "assistant"]
+    assert [[call["name"] for call in each.tool_calls] for each in answers] == [["refund"], ["refund"]]
+
+
+def test_a_call_without_its_messages_that_is_within_none_that_has_them_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match="the model call was recorded without its messages"):
+        imported(tmp_path, export(span("g1", 1, gen_ai__operation__name="chat", gen_ai__request__model="m")))

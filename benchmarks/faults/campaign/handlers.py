@@ -40,6 +40,8 @@ ROWS: Mapping[str, tuple[str, Row]] = {
     ),
     "app-exits": ("app: calls sys.exit in 5% of turns", partial(misbehaves, app="exits")),
     "app-cancels": ("app: cancels its own task in 5% of turns", partial(misbehaves, app="cancels")),
+    "app-ends": ("app: raises GeneratorExit or a group of others in 5% of turns", partial(misbehaves, app="ends")),
+    "app-leaves": ("app: changes the folder of the process", partial(misbehaves, app="leaves", like="handle")),
     "app-keeps": ("app: keeps a task group that it never leaves", partial(misbehaves, app="keeps", like="handle")),
     "app-swallows": ("app: swallows its end in 1% of turns", partial(misbehaves, app="swallows")),
     "app-talks": ("app: answers 10 MB in 2% of turns", partial(misbehaves, app="talks")),

@@ -126,6 +126,22 @@ async def cancels(message: str) -> str:
     return await handle(message)
 
 
+async def ends(message: str) -> str:
+    """Raise now and then what is no Exception, alone or in a group."""
+    match _drawn(message) % 40:
+        case 0:
+            raise GeneratorExit
+        case 20:
+            raise BaseExceptionGroup("of the app", [GeneratorExit(), ValueError("no")])
+    return await handle(message)
+
+
+async def leaves(message: str) -> str:
+    """Go to another folder of the process at every turn."""
+    os.chdir(("/", "/usr")[_drawn(message) % 2])
+    return await handle(message)
+
+
 async def keeps(message: str, state: dict[str, Any]) -> str:
     """Enter a task group at the first turn, and never leave it."""
     if not state:

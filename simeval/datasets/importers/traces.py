@@ -74,6 +74,20 @@ class Trace:
     metadata: Json = field(default_factory=dict)
     refused: list[Unreadable] = field(default_factory=list)
 
+    def around(self, span: str, known: Mapping[str, _Known]) -> _Known | None:
+        """Return what is known of the nearest span that a span is, or is within."""
+        seen = set[str]()
+        while span and span not in seen:
+            if span in known:
+                return known[span]
+            seen.add(span)
+            span = self.parents.get(span, "")
+        return None
+
+    def call_around(self, span: str) -> Call | None:
+        """Return the call that a span is within."""
+        return self.around(self.parents.get(span, ""), {call.call_id: call for call in self.calls})
+
 
 @dataclass(slots=True)
 class _Chain:
@@ -188,10 +202,14 @@ def _chosen(trace: Trace) -> tuple[list[_Chain], int]:
 
 def _by_tools(trace: Trace) -> tuple[list[Call], dict[int, tuple[Json, list[Call]]]]:
     """Return the calls of the conversation, and those that were made within the run of a tool, by that run."""
-    calls = [replace(call, agent=call.agent or _around(call, trace, trace.agents) or "") for call in _innermost(trace)]
+    calls = [
+        replace(call, agent=call.agent or trace.around(call.call_id, trace.agents) or "") for call in _innermost(trace)
+    ]
+    ran = _runs_within(trace)
+    calls = [_with_runs(call, ran.get(call.call_id, ())) for call in calls]
     if len({call.agent for call in calls}) > 1:
         calls = [_signed(call) for call in calls]
-    runs = [_around(call, trace, trace.within) for call in calls]
+    runs = [trace.around(call.call_id, trace.within) for call in calls]
     if all(run is not None for run in runs):  # all of it was traced within a tool
         return calls, {}
     inner: dict[int, tuple[Json, list[Call]]] = {}
@@ -201,15 +219,23 @@ def _by_tools(trace: Trace) -> tuple[list[Call], dict[int, tuple[Json, list[Call
     return [call for call, run in zip(calls, runs, strict=True) if run is None], inner
 
 
-def _around(call: Call, trace: Trace, known: Mapping[str, _Known]) -> _Known | None:
-    """Return what is known of the nearest span that a call is, or was made within."""
-    span, seen = call.call_id, set[str]()
-    while span and span not in seen:
-        if span in known:
-            return known[span]
-        seen.add(span)
-        span = trace.parents.get(span, "")
-    return None
+def _runs_within(trace: Trace) -> Mapping[str, Sequence[Json]]:
+    """Return the tools that ran within each call, by its id."""
+    found: dict[str, list[Json]] = {}
+    for span, run in trace.within.items():
+        if (call := trace.call_around(span)) is not None:
+            found.setdefault(call.call_id, []).append(run)
+    return found
+
+
+def _with_runs(call: Call, ran: Sequence[Json]) -> Call:
+    """Return a call with the tools that ran within it, of those that no message of it tells.
+
+    An agent's span may hold the messages of its user alone.
+    """
+    told = [each for turn in (*call.asked, *call.answered) for each in turn.calls]
+    untold = [run for run in ran if not any(is_run_of(each, run) for each in told)]
+    return replace(call, answered=(Turn(role="assistant", calls=tuple(untold)), *call.answered)) if untold else call
 
 
 def _signed(call: Call) -> Call:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import anyio
 from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
 
-from simeval.core.capture import LeftError, is_interrupt
+from simeval.core.capture import LeftError, interrupt_of, is_interrupt
 from simeval.core.frames import OWN, rank_of
 from simeval.core.logs import warn_all
 from simeval.engine.actors.blocking import Stepped
@@ -125,8 +125,8 @@ class AppTask:
                 made, work = None, await self._next
         except BaseException as error:
             self._give(_as_left(error))
-            if isinstance(error, KeyboardInterrupt):
-                raise
+            if is_interrupt(error):
+                raise interrupt_of(error) from error
         finally:
             if kept := _leave_scopes():
                 await asyncio.wait(kept)
@@ -189,4 +189,6 @@ def _tasks_in(scope: Any) -> set[asyncio.Task[Any]]:
 
 def _as_left(error: BaseException) -> BaseException:
     """Return what ended a task as an error of its conversation, but for an interrupt and what ends the whole run."""
-    return error if isinstance(error, Exception) or is_interrupt(error) else LeftError(WHO, error)
+    if is_interrupt(error):
+        return interrupt_of(error)
+    return error if isinstance(error, Exception) else LeftError(WHO, error)

@@ -18,8 +18,8 @@ E = TypeVar("E", bound=Entry)
 
 LARGEST_BATCH = 256
 BATCH_SECONDS = 0.03  # from one write to the next, so that many records a second share few writes
-PULSE_SECONDS = 5.0  # between signs of life
-USAGE_SECONDS = 1.0  # between records of the usage, where others are written anyway
+PULSE_SECONDS = 1.0  # between signs of life: what was spent since the last one is lost with the process
+USAGE_SECONDS = 0.25  # between records of the usage, where others are written anyway
 LAST_WRITE_SECONDS = 2.0  # how long what is already queued may be written after a cancellation
 
 
@@ -130,7 +130,7 @@ class Recorder:
         except StoreError as error:
             self._error = error
         except OSError as error:  # of a journal of the user's own
-            self._error = StoreError(type(self._journal).__name__, problem=str(error))
+            self._error = StoreError(getattr(self._journal, "name", type(self._journal).__name__), problem=str(error))
 
     def _waiting(self) -> list[_Item]:
         found: list[_Item] = []

@@ -89,6 +89,9 @@ def load_litellm() -> ModuleType:
             "models", found="LiteLLM, which asks models of most providers, is not installed", do=do
         ) from None
 
+    from simeval.models.providers.litellm_transport import watch_transports
+
+    watch_transports()
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     logging.getLogger("LiteLLM").setLevel(max(logging.getLogger("LiteLLM").level, logging.WARNING))
@@ -136,10 +139,13 @@ class LiteLLMModel:
     async def complete(self, request: Request) -> Completion:
         """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
         litellm = load_litellm() if self._is_open else await anyio.to_thread.run_sync(load_litellm)
-        try:
-            response = await self._respond(litellm, request)
-        except Exception as error:
-            raise self._translated(error) from None  # what LiteLLM says may quote the key
+        from simeval.models.providers.litellm_transport import call_of  # loaded with LiteLLM
+
+        with call_of(self.name) as call:
+            try:
+                response = await self._respond(litellm, request)
+            except Exception as error:
+                raise call.refused or self._translated(error) from None  # what LiteLLM says may quote the key
         choice = _choice(response)
         text, refusal = self._answered(response), refusal_of(choice.get("message", {}))
         if text is None and not (is_cut(choice) or is_filtered(choice) or refusal):

@@ -54,7 +54,7 @@ async def close_session(litellm: ModuleType) -> None:
     del _shared[loop]
     _forget_clients(litellm, shared.session)
     await shared.session.close()
-    if shared.worker_is_ours:
+    if shared.worker_is_ours and _is_at_work(_worker(litellm), loop):
         with anyio.move_on_after(FLUSHING_SECONDS):
             await _worker(litellm).flush()
         await _worker(litellm).stop()

@@ -14,8 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 from multidict import CIMultiDict
 
-from simeval.core.bodies import AnswerTooLarge, body_of, bounded
-from simeval.core.credentials import shown
+from simeval.core.bodies import AnswerTooLarge, body_of, lines_of
 from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
 from simeval.core.unreached import cause_of
@@ -27,6 +26,7 @@ from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, E
 from simeval.models.providers.keys import OF_THE_USER, key_missing
 from simeval.models.providers.litellm_table import cost_of, listed, tokens_of
 from simeval.models.providers.openai_format import (
+    ELSEWHERE,
     UNAUTHORIZED,
     Dialect,
     context_of,
@@ -34,6 +34,7 @@ from simeval.models.providers.openai_format import (
     is_cut,
     is_filtered,
     kind_of,
+    redirected,
     refusal_of,
 )
 from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 OK = 200
-_ELSEWHERE = frozenset({301, 302, 303, 307, 308})  # it redirects
 TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
 _ADDRESS = frozenset({"api_base", "base_url", "api_key", "organization", "headers", "extra_headers", TRANSPORT})
@@ -158,11 +158,11 @@ class CompatibleModel:
         clock = perf_counter()
         try:
             async with session.post(self._url, data=data, allow_redirects=False) as response:
-                if response.status in _ELSEWHERE:
-                    raise self._redirected(response.headers.get("Location", "another address"))
+                if response.status in ELSEWHERE:
+                    raise redirected(self.name, self._url, response.headers.get("Location"))
                 if response.content_type == STREAMED and response.status == OK:
                     streamed = StreamedAnswer(clock)
-                    await streamed.read(bounded(response.content))
+                    await streamed.read(lines_of(response.content.iter_any()))
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
                 came = await body_of(response.content.iter_any())
                 text = came.decode(response.charset or "utf-8")
@@ -175,11 +175,6 @@ class CompatibleModel:
             raise ModelError(self.name, kind="malformed", problem=str(error)) from error
         except (ValueError, LookupError, RecursionError) as error:  # not in its charset, one unknown, no JSON
             raise ModelError(self.name, kind="malformed", problem="the body is not text, or no JSON") from error
-
-    def _redirected(self, address: str) -> ModelUnusable:
-        """Return the error of an endpoint that sends prompts and keys on to another address, where they do not go."""
-        problem = f"{shown(self._url)} redirects to {shown(address)}: give that address, if it is right, as api_base"
-        return ModelUnusable(self.name, kind="bad_request", problem=problem)
 
     async def close(self) -> None:
         """Close the connections."""

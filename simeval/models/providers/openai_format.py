@@ -7,12 +7,14 @@ from functools import lru_cache
 from math import exp
 from typing import Any
 
-from simeval.errors import ModelErrorKind
+from simeval.core.credentials import shown
+from simeval.errors import ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
 from simeval.models.protocol.request import LIMIT
 
 UNAUTHORIZED = 401  # no call with this key can succeed
+ELSEWHERE = frozenset({301, 302, 303, 307, 308})  # it redirects
 REFUSED = frozenset({400, 413, 422})  # what was asked is refused, not who asks
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"})
@@ -153,6 +155,13 @@ def first_token_of(choice: Any) -> Mapping[str, float]:
         return {each["token"]: exp(each["logprob"]) for each in top}
     except (KeyError, IndexError, TypeError, AttributeError):
         return {}
+
+
+def redirected(model: str, asked: str, address: str | None) -> ModelUnusable:
+    """Return the error of an endpoint that sends prompts and keys on to another address, where they do not go."""
+    to = shown(address) if address else "another address"
+    problem = f"{shown(asked)} redirects to {to}: give that address, if it is right, as api_base"
+    return ModelUnusable(model, kind="bad_request", problem=problem)
 
 
 def kind_of(status: int, codes: Collection[str] = (), problem: str = "") -> ModelErrorKind:

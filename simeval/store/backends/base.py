@@ -1,5 +1,6 @@
 """What a store needs of a database, and what both kinds share."""
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -53,7 +54,17 @@ def driver_error(error: Exception) -> BaseException:
 def problem_of(error: Exception, backend: Backend) -> str:
     """Say in a line what a database's error says."""
     lines = [line.strip() for line in str(driver_error(error)).splitlines() if line.strip()]
-    return backend.clean(" ".join(lines[:READABLE_LINES])) or type(error).__name__
+    said = backend.clean(" ".join(lines[:READABLE_LINES])) or type(error).__name__
+    return f"{said}{_why_no_file()}" if "unable to open" in said else said
+
+
+def _why_no_file() -> str:
+    """Return why no file at all can be opened, which SQLite does not say; nothing if one can."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return f": {error.strerror}"
+    return ""
 
 
 def driver_connection(connection: Connection) -> Any:

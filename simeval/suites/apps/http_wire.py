@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from simeval.core.bodies import AnswerTooLarge, body_of, bounded
+from simeval.core.bodies import AnswerTooLarge, body_of, lines_of
 from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
@@ -40,7 +40,6 @@ _STREAMS: Mapping[str, Form] = {
 }
 _AI_SDK = "x-vercel-ai-data-stream"  # the header of its older protocol, whose type is a plain text's
 NO_ANSWER = 300  # the status from which on there is none
-LONGEST_LINE = 2**23  # bytes of one event of a stream
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
 HINTS: Mapping[int, str] = {  # for an app that a suite describes, by the status
     400: _BODY,
@@ -74,7 +73,6 @@ class Wire:
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
-                read_bufsize=LONGEST_LINE // 2,  # a line may be twice that
             )
         return self
 
@@ -112,7 +110,7 @@ class Wire:
                 reply.status = f"HTTP {answer.status}, {answer.content_type}"
                 yield answer
         except AnswerTooLarge as error:
-            raise AppFailure(str(error)) from error
+            raise reply.too_large(error) from error
         except aiohttp.ClientPayloadError as error:
             raise AppFailure(broken_off(reply)) from error
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
@@ -168,8 +166,8 @@ async def events_from(
     form: Form | None = "lines of the AI SDK" if _AI_SDK in answer.headers else _STREAMS.get(kind)
     if answer.status < NO_ANSWER and form:
         reply.is_stream = True
-        async for event in events_of(bounded(answer.content), form):
-            reply.keep(f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n")
+        async for event in events_of(lines_of(answer.content.iter_any()), form):
+            reply.keep(*((event.name, ": ") if event.name else ()), event.came, "\n")
             yield event
         return
     body = await text_of(answer)

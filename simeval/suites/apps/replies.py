@@ -66,6 +66,8 @@ _PARTS = ("text", "output_text", "input_text", "refusal", "tool_use", "tool_call
 _NEW_PART = ("start-step", "text-start")  # events of the AI SDK behind which a text begins a new paragraph
 _ERRORS = ("error", "exception")
 _ASKING = ("user", "human")
+BEGINNING = 1_000  # characters of an answer that is too large
+OF_AN_EVENT = 100  # bytes that it takes to keep one more of them, beside its text
 MOST_KEPT = 20  # events without a text that are looked at where none has one
 
 
@@ -142,12 +144,17 @@ class Reply:
         """All of it, as it came."""
         return "".join(self._came)
 
-    def keep(self, came: str) -> None:
-        """Keep a piece of the answer as it came. Raises AppFailure where they are too much together."""
-        self._came.append(came)
-        self._size += len(came)
+    def keep(self, *came: str) -> None:
+        """Keep an event of the answer as it came, in pieces. Raises AppFailure where all are too much together."""
+        self._size += sum(map(len, came)) + (OF_AN_EVENT if self._came else 0)
+        self._came += came
         if self._size > most_bytes():
-            raise AppFailure(str(AnswerTooLarge(most_bytes())))
+            raise self.too_large(AnswerTooLarge(most_bytes()))
+
+    def too_large(self, error: AnswerTooLarge) -> AppFailure:
+        """Let go of the answer but for its beginning, and return the failure that it is."""
+        self._came, self.texts, self.pieces = [piece[:BEGINNING] for piece in self._came[:1]], [], []
+        return AppFailure(str(error))
 
     def forget(self) -> None:
         """Forget what came so far, which is no part of the answer."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 QUIET_SECONDS = 1.0  # for which an app that greets is silent at most, as far as nothing else is known
-LONGEST_QUIET_SECONDS = 5.0
+LONGEST_QUIET_SECONDS = 30.0  # once for an app: one that greets late may also answer late
 LONGEST_GREETING_SECONDS = 10.0  # for which the greeting of an app that greeted before is waited for
 AT_HAND_SECONDS = 0.001  # for frames that have come
 
@@ -265,7 +265,7 @@ class SocketApp(DescribedApp):
 
     async def _more_after(self, line: SocketLine, reply: Reply) -> Any:
         """Return what the app says after its answer, without being asked; MISSING if it is silent."""
-        deadline = perf_counter() + _quiet(min(max(QUIET_SECONDS, perf_counter() - line.opened), LONGEST_QUIET_SECONDS))
+        deadline = perf_counter() + _quiet(_patience_after(perf_counter() - line.opened))
         while (left := deadline - perf_counter()) > 0:
             value = await line.heard_within(left, reply)
             if value is MISSING or speaks(value, self._read):
@@ -286,6 +286,11 @@ class SocketApp(DescribedApp):
         finally:
             await self.leave({"line": line})
         return False
+
+
+def _patience_after(seconds: float) -> float:
+    """Return for how long an app may be silent after a first frame that took so long, if that was a greeting."""
+    return min(max(QUIET_SECONDS, seconds), LONGEST_QUIET_SECONDS)
 
 
 def _quiet(seconds: float) -> float:

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from time import sleep
 from typing import Any
 
+import anyio
 import pytest
 
 from simeval.errors import ModelError
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.litellm_model import LiteLLMModel, load_litellm
 from simeval.models.providers.openai_compatible import CompatibleModel
 from tests.support.chat_server import Body, chat_server, said, streamed
 
@@ -110,3 +111,20 @@ async def test_the_time_to_the_first_text_counts_from_when_it_was_asked_for() ->
 
     assert made.first_text_seconds is not None
     assert made.first_text_seconds >= 0.05
+
+
+def test_a_model_is_closed_though_litellm_was_used_in_an_event_loop_that_has_ended() -> None:
+    async def used_by_others() -> None:
+        said_before = [{"role": "user", "content": "hi"}]
+        await load_litellm().acompletion(model="openai/x", messages=said_before, mock_response="hello", api_key="none")
+
+    async def used_here() -> str:
+        async with chat_server(lambda _: streamed(*EVENTS)) as server:
+            model = LiteLLMModel("openai/small", {"api_base": server.base_url, "api_key": "none"})
+            made = await model.complete(HELLO)
+            await model.close()
+        return made.text
+
+    anyio.run(used_by_others)
+
+    assert anyio.run(used_here) == "I can help."

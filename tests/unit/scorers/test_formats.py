@@ -46,7 +46,7 @@ def reason(scorer: FormatScorer, output: object) -> str:
         '{"a": 1, "a": 2}',
         {"a": [None, True]},
         [],
-        "[1e999]",
+        "[1e308]",
     ],
 )
 def test_objects_and_arrays_are_valid_json(output: object) -> None:
@@ -63,6 +63,7 @@ def test_objects_and_arrays_are_valid_json(output: object) -> None:
         ("NaN", "NaN is no JSON"),
         ('{"a": [1, NaN]}', "NaN is no JSON"),
         ("[-Infinity]", "-Infinity is no JSON"),
+        ("[-1e999]", "-1e999 is no number that a program could read"),
         ("", "empty"),
         (" \n", "empty"),
         (None, "empty"),

@@ -118,6 +118,7 @@ def _hear(name: str, body: Any, attributes: Json, said: _Said) -> None:
 def _traces(spans: Iterable[Json], said: Mapping[str, _Said]) -> Iterator[Trace]:
     traces: dict[str, Trace] = {}
     talking: set[str] = set()
+    silent: list[tuple[Trace, str, Unreadable]] = []
     for span in spans:
         name = str(span.get("traceId"))
         trace = traces.setdefault(name, Trace(trace_id=name))
@@ -127,7 +128,14 @@ def _traces(spans: Iterable[Json], said: Mapping[str, _Said]) -> Iterator[Trace]
                 talking.add(name)
         except REFUSALS as error:
             place = f"trace {name}, span {span.get('spanId')} ({span.get('name')})"
-            trace.refused.append(Unreadable(place, reason_of(error)))
+            unread = Unreadable(place, reason_of(error))
+            if unread.reason == NO_CONTENT:
+                silent.append((trace, str(span.get("spanId")), unread))
+            else:
+                trace.refused.append(unread)
+    for trace, key, unread in silent:
+        if trace.call_around(key) is None:  # else that one says what was said
+            trace.refused.append(unread)
     return (trace for name, trace in traces.items() if name in talking or trace.refused)
 
 
