@@ -40,7 +40,6 @@ _STREAMS: Mapping[str, Form] = {
 }
 _AI_SDK = "x-vercel-ai-data-stream"  # the header of its older protocol, whose type is a plain text's
 NO_ANSWER = 300  # the status from which on there is none
-LONGEST_LINE = 2**23  # bytes of one event of a stream
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
 HINTS: Mapping[int, str] = {  # for an app that a suite describes, by the status
     400: _BODY,
@@ -74,7 +73,6 @@ class Wire:
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
-                read_bufsize=LONGEST_LINE // 2,  # a line may be twice that
             )
         return self
 
@@ -168,7 +166,7 @@ async def events_from(
     form: Form | None = "lines of the AI SDK" if _AI_SDK in answer.headers else _STREAMS.get(kind)
     if answer.status < NO_ANSWER and form:
         reply.is_stream = True
-        async for event in events_of(bounded(answer.content), form):
+        async for event in events_of(bounded(answer.content.iter_any()), form):
             reply.keep(f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n")
             yield event
         return

@@ -136,6 +136,7 @@ class Reply:
     _is_new_part: bool = False
     _came: list[str] = field(default_factory=list)
     _size: int = 0
+    _most: int = field(default_factory=most_bytes)
 
     @property
     def came(self) -> str:
@@ -146,8 +147,8 @@ class Reply:
         """Keep a piece of the answer as it came. Raises AppFailure where they are too much together."""
         self._came.append(came)
         self._size += len(came)
-        if self._size > most_bytes():
-            raise AppFailure(str(AnswerTooLarge(most_bytes())))
+        if self._size > self._most:
+            raise AppFailure(str(AnswerTooLarge(self._most)))
 
     def forget(self) -> None:
         """Forget what came so far, which is no part of the answer."""
@@ -231,13 +232,16 @@ class Reply:
         _require_no_error(value, labels, said)
         if isinstance(said, str):
             kind = Kind.of(labels, () if self.reading.reply else steps)
-            if all(each.is_met(event) for each in self.reading.where):
-                self.pieces.append(Piece(self._parted(said, kind), kind, perf_counter() - self._since))
+            where = self.reading.where
+            if not where or all(each.is_met(event) for each in where):
+                said = self._parted(said, kind) if self._is_new_part else said
+                self.pieces.append(Piece(said, kind, perf_counter() - self._since))
             else:
                 self._unnamed.setdefault(kind, said)
         elif isinstance(value, dict):
             self._is_new_part = self._is_new_part or value.get("type") in _NEW_PART
-            self._unread += [value] if len(self._unread) < MOST_KEPT else []
+            if len(self._unread) < MOST_KEPT:
+                self._unread.append(value)
         if not self.reading.all_calls:
             self._told.take(value)
         self._take_rest(value, calls)
@@ -273,6 +277,8 @@ class Reply:
             return _of_list(value), (ALL,)
         if not isinstance(value, dict):
             return value, ()
+        if self._path and (text := found_at(value, self._path)) and (isinstance(text, str) or _is_content(text)):
+            return text, self._path  # as of most events
         found: tuple[Any, Steps] = (MISSING, ())
         for path in (self._path, *usual) if self._path else usual:
             text = found_at(value, path)
@@ -285,7 +291,7 @@ class Reply:
 
     def _parted(self, text: str, kind: Kind) -> str:
         """Return a text on a new line where it begins a new part of the answer."""
-        if not text or not self._is_new_part or kind.rank == NEVER:
+        if not text or kind.rank == NEVER:
             return text
         self._is_new_part = False
         before = next((piece.text for piece in reversed(self.pieces) if piece.kind == kind and piece.text), "")
@@ -333,7 +339,7 @@ class Reply:
 def _require_no_error(value: Any, labels: Labels, said: Any) -> None:
     """Raise AppFailure for an event that tells an error."""
     told = value.get("errorText", value.get("error")) if isinstance(value, dict) else None
-    if (told and not isinstance(said, str)) or any(label.lower() in _ERRORS for _, label in labels):
+    if (told and not isinstance(said, str)) or (labels and any(label.lower() in _ERRORS for _, label in labels)):
         error = told or (said if isinstance(said, str) else value)
         raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(error, ensure_ascii=False))}")
 
