@@ -20,13 +20,15 @@ from pathlib import Path
 from time import perf_counter, process_time, sleep
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import Start
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.results.entries import encode_entry
-from simeval.results.suite import RunRecord
+from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.database import Database
 from simeval.store.journal import Entry, Journal, JsonLinesJournal
 from simeval.store.runs import Runs
 
+SLOW = 200  # conversations under way at once
 SCENARIOS, TRIALS = 20, 10_000  # trials are dealt round the scenarios
 BATCH_AT_FULL_SPEED, BATCHES_A_SECOND, RECORDS_A_SECOND, PACED_SECONDS = 100, 50, 1_000, 10
 ROUNDS = 3
@@ -74,6 +76,9 @@ def main() -> None:
         report("JSON lines", lambda: JsonLinesJournal(path / "bound.jsonl"), lambda: _size(path / "bound.jsonl"))
         report("sqlite3, one table of JSON", lambda: PlainTable(path / "bound.db"), lambda: _size(path / "bound.db"))
         report("store: SQLite", lambda: Database(path / "store.db"), lambda: _size(path / "store.db"))
+        without, with_places = (_room(path / f"{slow}.db", are_slow=slow) for slow in (False, True))
+        share = with_places / without
+        print(f"SQLite, {SLOW} slow conversations: {with_places:.0f} bytes each, {share:.2f} of quick ones")
     if options.postgres:
         url: str = options.postgres
         report("store: PostgreSQL", lambda: Database(url), lambda: _size_on_server(url))
@@ -91,6 +96,19 @@ def report(name: str, opening: Callable[[], Journal], size: Callable[[], int]) -
     _delete(opening, name)
     cells = (f"{min(rounds):.1f}", f"{paced:.1f}", f"{share:.2f}", f"{grown:.0f}")
     print(FORM.format(name, *cells, "-" if load is None else f"{load:.2f}"), flush=True)
+
+
+def _room(path: Path, *, are_slow: bool) -> float:
+    """Return the bytes of a conversation in a run that has ended; of slow ones places to go on at were kept."""
+    database, run = Database(path), replace(RUN, run_id="run")
+    helds = [_held(number) for number in range(SLOW)]
+    starts = [Start(held.trial, held.conversation.messages[:4], "{}") for held in helds]
+    database.append("run", [run, *(starts if are_slow else ())])
+    for held in helds:
+        database.append("run", [Start(held.trial), held, _judged(held)])
+    database.append("run", [SuiteResult((), run)])
+    database.close()
+    return _size(path) / SLOW
 
 
 def records(run_id: str) -> Iterator[Entry]:

@@ -1,7 +1,7 @@
 """Whose code a place in a program is: the user's own is what an error is told by."""
 
 import os
-from functools import partial
+from functools import lru_cache, partial
 from inspect import isasyncgen, isgenerator
 from pathlib import Path
 from types import CodeType
@@ -31,6 +31,7 @@ def defined_at(function: object) -> str:
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 
 
+@lru_cache(maxsize=10_000)
 def rank_of(file: str) -> int:
     """Return whose code is in a file: the user's own, an installed package's, simeval's, Python's."""
     path = Path(file)

@@ -149,7 +149,7 @@ def told_words(text: str) -> tuple[str, ...]:
     return words(_COURTEOUS.sub(" ", typed(text)))
 
 
-@_REMEMBERED
+@lru_cache(maxsize=10_000)  # of all that was said, and not of the last messages alone
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a message in small letters; of scripts without spaces, each sign."""
     typed = text.replace("’", "'")

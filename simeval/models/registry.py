@@ -243,7 +243,7 @@ class Models:
         asked = OwnModel(base) if maker_of(base) is None else base
         timed = Timed(asked, seconds=settings.model_timeout_seconds)
         if is_embedded(base.name):
-            return Limited(timed, anyio.Semaphore(settings.model_concurrency))
+            return Limited(timed, anyio.Semaphore(settings.model_concurrency, fast_acquire=True))
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
         if self._allowances is not None:
             requests = tokens = None

@@ -170,7 +170,9 @@ class Database:
         if not durable:
             return self._transact(self._connection, work, begin)
         with self._backend.durable(self._connection):
-            return self._transact(self._connection, work, begin)
+            done = self._transact(self._connection, work, begin)
+        self._backend.shrink(self._connection)
+        return done
 
     def _transact(self, connection: Connection, work: Callable[[Connection], T], begin: str) -> T:
         driver = driver_connection(connection)

@@ -131,8 +131,8 @@ async def test_an_answer_of_an_app_without_end_is_its_failure_at_that_turn(handl
 
 
 async def test_events_of_a_stream_count_with_the_memory_that_they_take() -> None:
-    reply = Reply()
     allow_bytes(10_000)
+    reply = Reply()
     for _ in range(99):
         reply.keep("x")
 

@@ -36,6 +36,8 @@ class Bookmark:
     memory: Memory
     is_in: bool = False
     _since: float = field(default_factory=anyio.current_time)
+    _read: int = 0  # messages that were looked at for secrets
+    _has_secret: bool = False
 
     async def take_out(self) -> None:
         """Let nothing go on from here any more; safe when this returns."""
@@ -51,7 +53,9 @@ class Bookmark:
         is_young = anyio.current_time() - self._since < YOUNG_SECONDS
         if is_young or self.hides or not survives_json(self.memory.state):
             return
-        said, state = Conversation(messages=tuple(messages)), self.memory.state
-        if cleaned(said, self.clean) == said and clean_values(state, self.clean) == state:
-            await self.recorder.note(Start(self.trial, said.messages, json.dumps(state)))
+        new, state = Conversation(messages=tuple(messages[self._read :])), self.memory.state
+        self._read = len(messages)
+        self._has_secret = self._has_secret or cleaned(new, self.clean) != new
+        if not self._has_secret and clean_values(state, self.clean) == state:
+            await self.recorder.note(Start(self.trial, tuple(messages), json.dumps(state)))
             self.is_in = True

@@ -29,19 +29,20 @@ class Gate:
         it is the traffic's.
         """
         wait = wait or self.traffic.wait
-        if self._line.locked() or wait(monotonic()) > 0:
+        now = monotonic()
+        if self._line.locked() or wait(now) > 0:
             async with self._line:
                 while (seconds := wait(monotonic())) > 0:
                     self._changed = anyio.Event()
                     with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
                         await self._changed.wait()
-                return self._started(on_entry)
-        return self._started(on_entry)
+                return self._started(monotonic(), on_entry)
+        return self._started(now, on_entry)
 
-    def _started(self, on_entry: Callable[[], None] | None) -> Ticket:
+    def _started(self, now: float, on_entry: Callable[[], None] | None) -> Ticket:
         if on_entry is not None:
             on_entry()
-        return self.traffic.start(monotonic())
+        return self.traffic.start(now)
 
     def changed(self) -> None:
         """Wake the caller who is first in line."""

@@ -69,7 +69,7 @@ class Spell:
         return self.recent / (1.0 - (1.0 - RECENT) ** self.calls)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Start:
     """How a call was started: in which spell, at which pace, and with which others it is counted."""
 
@@ -100,6 +100,8 @@ class Pace:
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next call may start: 0 for now, inf for not before a call has ended."""
+        if self.rate == inf:
+            return 0.0
         return inf if self._is_trying() and self._spell.under_way else max(0.0, self._next - now)
 
     def start(self, now: float) -> Start:

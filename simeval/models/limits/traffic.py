@@ -63,9 +63,10 @@ class Traffic:
         if self.in_flight >= min(self.most, self.at_first + self._answers):
             return inf
         seconds = self.pace.wait(now)
-        for budget in (self.requests, self.tokens):
-            if budget is not None:
-                seconds = max(seconds, budget.wait(now))
+        if self.requests is not None:
+            seconds = max(seconds, self.requests.wait(now))
+        if self.tokens is not None:
+            seconds = max(seconds, self.tokens.wait(now))
         return seconds
 
     def start(self, now: float) -> Ticket:

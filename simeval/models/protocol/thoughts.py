@@ -36,7 +36,8 @@ def answer_in(text: str, model: str, *, is_prose: bool = False) -> str:
     In `prose`, such as an app's answer, an opening tag counts only at the beginning of a line. Raises MalformedReply
     where there are only thoughts.
     """
-    if not any(mark in text for mark in "<[◁") or _TAG.search(text) is None:  # quicker than the search alone
+    may_have_tags = "<" in text or "[" in text or "◁" in text  # quicker than the search alone
+    if not may_have_tags or _TAG.search(text) is None:
         return text
     begins = 0  # of the answer, as far as is known
     for _ in range(MOST_TAGS):

@@ -66,6 +66,9 @@ class PostgresServer:
                     sent = json.dumps(list(last.values()), ensure_ascii=False, allow_nan=False)
                     cursor.execute(self._upsert(table), {ROWS: sent})
 
+    def shrink(self, connection: Connection) -> None:
+        """Leave that to the server."""
+
     def durable(self, connection: Connection) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()  # every commit is, unless the server is set otherwise
 

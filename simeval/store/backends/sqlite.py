@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -69,6 +69,10 @@ class SqliteFile:
             for some in _in_powers_of_two(rows):
                 driver.execute(_upsert_of(table, len(some)), tuple(chain.from_iterable(some)))
 
+    def shrink(self, connection: Connection) -> None:
+        with suppress(sqlite3.Error):  # another process may be writing
+            driver_connection(connection).executescript("PRAGMA incremental_vacuum")  # `execute` would free one page
+
     @contextmanager
     def durable(self, connection: Connection) -> Iterator[None]:
         usual = connection.exec_driver_sql("PRAGMA synchronous").scalar()
@@ -128,8 +132,10 @@ def _in_powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 def _write_ahead(connection: Connection) -> str:
     """Turn the write-ahead log on, where the file system can; another process may be about that, too."""
     deadline = monotonic() + BUSY_SECONDS
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")  # it is waited for here
     while True:
         try:
+            connection.exec_driver_sql("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; an older one stays as it is
             return str(connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar())
         except DBAPIError as error:
             if "locked" not in str(error.orig) or monotonic() > deadline:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from simeval.core.bodies import AnswerTooLarge, body_of, lines_of
+from simeval.core.bodies import AnswerTooLarge, body_of, bounded
 from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
@@ -166,8 +166,8 @@ async def events_from(
     form: Form | None = "lines of the AI SDK" if _AI_SDK in answer.headers else _STREAMS.get(kind)
     if answer.status < NO_ANSWER and form:
         reply.is_stream = True
-        async for event in events_of(lines_of(answer.content.iter_any()), form):
-            reply.keep(*((event.name, ": ") if event.name else ()), event.came, "\n")
+        async for event in events_of(bounded(answer.content.iter_any()), form):
+            reply.keep(f"{event.name}: {event.came}\n" if event.name else f"{event.came}\n")
             yield event
         return
     body = await text_of(answer)

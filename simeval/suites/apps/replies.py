@@ -138,18 +138,19 @@ class Reply:
     _is_new_part: bool = False
     _came: list[str] = field(default_factory=list)
     _size: int = 0
+    _most: int = field(default_factory=most_bytes)
 
     @property
     def came(self) -> str:
         """All of it, as it came."""
         return "".join(self._came)
 
-    def keep(self, *came: str) -> None:
-        """Keep an event of the answer as it came, in pieces. Raises AppFailure where all are too much together."""
-        self._size += sum(map(len, came)) + (OF_AN_EVENT if self._came else 0)
-        self._came += came
-        if self._size > most_bytes():
-            raise self.too_large(AnswerTooLarge(most_bytes()))
+    def keep(self, came: str) -> None:
+        """Keep an event of the answer as it came. Raises AppFailure where all are too much together."""
+        self._size += len(came) + (OF_AN_EVENT if self._came else 0)
+        self._came.append(came)
+        if self._size > self._most:
+            raise self.too_large(AnswerTooLarge(self._most))
 
     def too_large(self, error: AnswerTooLarge) -> AppFailure:
         """Let go of the answer but for its beginning, and return the failure that it is."""
@@ -238,13 +239,16 @@ class Reply:
         _require_no_error(value, labels, said)
         if isinstance(said, str):
             kind = Kind.of(labels, () if self.reading.reply else steps)
-            if all(each.is_met(event) for each in self.reading.where):
-                self.pieces.append(Piece(self._parted(said, kind), kind, perf_counter() - self._since))
+            where = self.reading.where
+            if not where or all(each.is_met(event) for each in where):
+                said = self._parted(said, kind) if self._is_new_part else said
+                self.pieces.append(Piece(said, kind, perf_counter() - self._since))
             else:
                 self._unnamed.setdefault(kind, said)
         elif isinstance(value, dict):
             self._is_new_part = self._is_new_part or value.get("type") in _NEW_PART
-            self._unread += [value] if len(self._unread) < MOST_KEPT else []
+            if len(self._unread) < MOST_KEPT:
+                self._unread.append(value)
         if not self.reading.all_calls:
             self._told.take(value)
         self._take_rest(value, calls)
@@ -280,6 +284,8 @@ class Reply:
             return _of_list(value), (ALL,)
         if not isinstance(value, dict):
             return value, ()
+        if self._path and (text := found_at(value, self._path)) and (isinstance(text, str) or _is_content(text)):
+            return text, self._path  # as of most events
         found: tuple[Any, Steps] = (MISSING, ())
         for path in (self._path, *usual) if self._path else usual:
             text = found_at(value, path)
@@ -292,7 +298,7 @@ class Reply:
 
     def _parted(self, text: str, kind: Kind) -> str:
         """Return a text on a new line where it begins a new part of the answer."""
-        if not text or not self._is_new_part or kind.rank == NEVER:
+        if not text or kind.rank == NEVER:
             return text
         self._is_new_part = False
         before = next((piece.text for piece in reversed(self.pieces) if piece.kind == kind and piece.text), "")
@@ -340,7 +346,7 @@ class Reply:
 def _require_no_error(value: Any, labels: Labels, said: Any) -> None:
     """Raise AppFailure for an event that tells an error."""
     told = value.get("errorText", value.get("error")) if isinstance(value, dict) else None
-    if (told and not isinstance(said, str)) or any(label.lower() in _ERRORS for _, label in labels):
+    if (told and not isinstance(said, str)) or (labels and any(label.lower() in _ERRORS for _, label in labels)):
         error = told or (said if isinstance(said, str) else value)
         raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(error, ensure_ascii=False))}")
 

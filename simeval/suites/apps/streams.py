@@ -30,7 +30,7 @@ _AI_SDK_EVENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Event:
     """An event of a stream: its value, the name that a server-sent event may have, and how it came."""
 
@@ -69,6 +69,8 @@ class _Lines:
     def close(self) -> Sequence[Event]:
         """Return the event that was not ended yet."""
         texts, name, self._data, self._name = self._data, self._name, [], ""
+        if len(texts) == 1 and texts[0] and texts[0] != DONE:  # as most are
+            return [Event(value_of(texts[0]), name, texts[0])]
         if len(texts) > 1 and not all(text == DONE or isinstance(value_of(text), dict) for text in texts):
             texts = ["\n".join(texts)]  # else no empty line stands between events of JSON
         if DONE in texts:
@@ -92,15 +94,23 @@ def _of_ai_sdk(line: str) -> Sequence[Event]:
     return ()
 
 
-async def events_of(lines: AsyncIterable[bytes], form: Form) -> AsyncIterator[Event]:
-    """Yield the events of a stream as they come, of server-sent events up to [DONE]."""
-    read = _Lines(form)
-    async for raw in lines:
-        for event in read.take(raw.decode("utf-8", "replace").rstrip("\r\n")):
-            yield event
-        if read.is_done:
-            return
-    for event in read.close():
+async def events_of(pieces: AsyncIterable[bytes], form: Form) -> AsyncIterator[Event]:
+    """Yield the events of a stream as its pieces come, of server-sent events up to [DONE]."""
+    read, begun = _Lines(form), list[bytes]()  # pieces of a line that has not ended
+    async for piece in pieces:
+        ended, mark, rest = piece.rpartition(b"\n")
+        if not mark:
+            begun.append(piece)
+            continue
+        text = b"".join([*begun, ended]).decode("utf-8", "replace")
+        begun = [rest]
+        for line in text.split("\n"):
+            for event in read.take(line.rstrip("\r")):
+                yield event
+            if read.is_done:
+                return
+    last = b"".join(begun).decode("utf-8", "replace").rstrip("\r")
+    for event in [*read.take(last), *read.close()] if last else read.close():
         yield event
 
 
@@ -148,10 +158,13 @@ def value_of(text: str) -> Any:
     """
     text = text.removeprefix("\ufeff")
     try:
-        found = json.loads(text)
+        found = _decode(text)
     except (ValueError, RecursionError):
         return text
     return found if found is None or isinstance(found, (dict, list, str)) else text
+
+
+_decode = json.JSONDecoder().decode  # quicker than json.loads, which looks for options
 
 
 Labels = tuple[tuple[str, str], ...]
@@ -193,7 +206,7 @@ class Kind:
         return ", ".join(f"{name}: {label}" for name, label in self.labels) or self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Piece:
     """A text of a stream, with its kind and the seconds after which it came."""
 
@@ -204,12 +217,14 @@ class Piece:
 
 def labels_of(event: Event, steps: Sequence[str | int]) -> Labels:
     """Return the names by which an event calls itself, and the object in it that has the text at these steps."""
-    value = next(filter(_is_object, event.value), None) if isinstance(event.value, list) else event.value
+    value = event.value
+    if isinstance(value, list):
+        value = next(filter(_is_object, value), None)
     labels = {} if event.name in NO_NAME else {"event": event.name}
     if isinstance(value, dict):
         for name in _LABELS:
-            if name in value and isinstance(value[name], str):
-                labels[name] = value[name]
+            if isinstance(label := value.get(name), str):
+                labels[name] = label
         if value.get("role") in _OTHERS:
             labels["role"] = value["role"]
     if len(steps) > 1:

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from simeval.core.logs import event_of
-from simeval.core.run_records import Heartbeat, ReplyRecord
+from simeval.core.run_records import Heartbeat, ReplyRecord, Start
 from simeval.errors import StoreError
 from simeval.store import database as store_database
 from simeval.store.backends import sqlite
@@ -18,7 +18,7 @@ from simeval.store.database import Database
 from simeval.store.runs import Runs
 from tests.support.log_events import logged
 from tests.support.postgres import PostgresHandle
-from tests.support.stores import begun, held, judged, rows, run_sql, whole_run, writers
+from tests.support.stores import begun, ended, held, judged, rows, run_sql, whole_run, writers
 
 DEADLINE_SECONDS = 60.0
 MISSED = "the store does not answer; it is tried again"
@@ -223,6 +223,20 @@ def test_a_file_that_cannot_be_written_is_told_at_once(path: Path, pragma: str, 
     assert raised.value.__cause__ is None
     assert set(Runs(database).load("run-1").held) == {(0, 0)}
     database.append("run-1", [held(1)])  # there is place again
+    database.close()
+
+
+def test_the_room_of_places_to_go_on_at_is_given_back_when_a_run_has_ended(path: Path) -> None:
+    database, run = Database(path), begun()
+    said = held(0, said=("long " * 1000,)).conversation.messages
+    database.append("run-1", [run, *(Start(held(index).trial, said, "{}") for index in range(50))])
+    database.append("run-1", [Start(held(index).trial) for index in range(50)])
+    free = rows(database, "PRAGMA freelist_count")
+
+    database.append("run-1", [held(0), judged(0), ended(run, [[judged(0)]])])
+
+    assert free > [(50,)]
+    assert rows(database, "PRAGMA freelist_count") == [(0,)]
     database.close()
 
 
