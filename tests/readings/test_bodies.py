@@ -155,8 +155,8 @@ async def test_a_line_of_a_stream_may_be_as_long_as_an_answer() -> None:
 
 @pytest.mark.timeout(30)
 async def test_an_answer_in_very_many_pieces_is_kept_in_a_time_that_grows_with_their_number() -> None:
-    reply = Reply()
     allow_bytes(50_000_000)
+    reply = Reply()
 
     for _ in range(400_000):
         reply.keep('{"token": "and on "}\n')
