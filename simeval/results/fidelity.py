@@ -12,7 +12,6 @@ from math import sqrt
 from typing import Any
 
 from simeval.core.conversation import Conversation
-from simeval.core.counted import counted_of
 from simeval.core.languages import language_of
 from simeval.core.user_measures import (
     AT_ONCE,
@@ -27,7 +26,7 @@ from simeval.core.user_measures import (
 )
 
 PEOPLE = Reference(  # the 1,495 complete, happy dialogues of STAR with one task and no instructions on the way
-    name="people with a task each (STAR, English)",
+    name="people with a task (STAR, English)",
     conversations=1495,
     spreads={
         WORDS: Spread(mean=7.12, deviation=4.19, n=1495),
@@ -39,6 +38,7 @@ PEOPLE = Reference(  # the 1,495 complete, happy dialogues of STAR with one task
     shared={WORDS: 0.138, AT_ONCE: 0.067, QUESTIONS: 0.105, PUSH_BACK: 0.023},
 )
 LEAST = 5  # conversations of which something is said
+LEAST_LOGS = 20  # conversations of people that have a measure
 MOST_READ = 2_000  # conversations, as many of each scenario
 OUTSIDE = 2.64  # standard errors: the four measures together leave them in one of 20 runs (Bonferroni, 23 tasks)
 
@@ -68,18 +68,19 @@ class Fidelity:
 
     @property
     def verdict(self) -> str:
-        """Whether users are easier or harder for an app than people, or else unlike them, or not distinct."""
+        """Whether users are easier or harder for an app than people, else unlike them, or not told from them."""
         at_once, back = self.measures.get(AT_ONCE), self.measures.get(PUSH_BACK)
         easier = [each.users > each.people for each in [at_once] if each and each.differs]
         easier += [each.users < each.people for each in [back] if each and each.differs]
         if easier and len(set(easier)) == 1:
             return "easier than" if easier[0] else "harder than"
-        return "unlike" if any(each.differs for each in self.measures.values()) else "not distinct from"
+        return "unlike" if any(each.differs for each in self.measures.values()) else "not told from"
 
     def __str__(self) -> str:
         differing = {name: each for name, each in self.measures.items() if each.differs}
         said = "; ".join(_SAID[name](each) for name, each in (differing or self.measures).items())
-        return f"users: {self.verdict} {counted_of(self.of_people, 'conversation')} of {self.reference}: {said}"
+        people = f"{self.reference}, {self.of_people:,} conversations"
+        return f"users: {self.verdict} {people}: {said}"
 
 
 _SAID: Mapping[str, Any] = {
@@ -91,7 +92,7 @@ _SAID: Mapping[str, Any] = {
 
 
 def _share(each: Measured) -> str:
-    return f"{each.people:.0%} (±{each.noise:.0%})"
+    return f"{each.people:.0%} (±{100 * each.noise:.0f} points)"
 
 
 def fidelity_of(scenarios: Sequence[Iterable[Conversation]], logs: Mapping[str, Sequence[float]]) -> Fidelity | None:
@@ -107,7 +108,7 @@ def fidelity_of(scenarios: Sequence[Iterable[Conversation]], logs: Mapping[str, 
     if total < LEAST or (people is PEOPLE and not _is_english(read)):
         return None
     users = spreads_of(row for rows in measured for row in rows)
-    names = [name for name in MEASURES if name in users and name in people.spreads]
+    names = [name for name in MEASURES if name in people.spreads and name in users and users[name].n >= LEAST]
     return Fidelity(
         reference=people.name,
         of_people=people.conversations,
@@ -119,20 +120,25 @@ def fidelity_of(scenarios: Sequence[Iterable[Conversation]], logs: Mapping[str, 
 def _compared(
     name: str, users: Spread, people: Reference, scenarios: Sequence[Sequence[Mapping[str, float]]]
 ) -> Measured:
-    """Return a measure with its noise: conversations about one scenario have a part of their variance in common."""
+    """Return a measure with its noise: conversations about one scenario have a part of their variance in common.
+
+    Of people and users the larger deviation counts: what is rare has a larger one where it happens to be frequent.
+    """
     of = people.spreads[name]
+    deviation = max(of.deviation, users.deviation)
     counts = [sum(name in row for row in rows) for rows in scenarios]
     together = sum(count * count for count in counts) / users.n**2
-    variance = of.deviation**2 * (people.shared[name] * together + (1 - people.shared[name]) / users.n)
+    variance = deviation**2 * (people.shared[name] * together + (1 - people.shared[name]) / users.n)
     noise = OUTSIDE * sqrt(variance + people.error[name] ** 2)
     return Measured(users=users.mean, people=of.mean, noise=noise)
 
 
 def _fitted(logs: Mapping[str, Sequence[float]]) -> Reference:
-    spreads = {name: Spread(mean=mean, deviation=sd, n=int(n)) for name, (mean, sd, n) in logs.items()}
+    known = {name: Spread(mean=mean, deviation=sd, n=int(n)) for name, (mean, sd, n) in logs.items()}
+    spreads = {name: each for name, each in known.items() if each.n >= LEAST_LOGS}
     return Reference(
         name="your users",
-        conversations=max(each.n for each in spreads.values()),
+        conversations=max(each.n for each in known.values()),
         spreads=spreads,
         error={name: each.deviation / sqrt(each.n) for name, each in spreads.items()},
         shared=PEOPLE.shared,

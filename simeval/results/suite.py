@@ -404,6 +404,7 @@ def with_fidelity(suite: SuiteResult) -> SuiteResult:
         for each, entry in zip(suite, planned, strict=False)
         if not entry.get("script") and not entry.get("users' scripts")
     ]
-    logs = next((entry["users' logs"] for _, entry in simulated if "users' logs" in entry), {})
+    fitted = (entry["users' logs"] for _, entry in simulated if "users' logs" in entry)
+    logs: Mapping[str, Sequence[float]] = next(fitted, {})
     found = fidelity_of([(one.conversation for one in each.judgements) for each, _ in simulated], logs)
     return replace(suite, run=replace(suite.run, fidelity=found))

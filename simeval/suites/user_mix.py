@@ -132,5 +132,6 @@ class UserMix:
 
 def _is_spread(value: object) -> bool:
     """Return whether a value is a mean, a standard deviation and a number of conversations."""
-    is_numbers = isinstance(value, Sequence) and all(isinstance(each, int | float) for each in value)
-    return is_numbers and len(value) == 3 and value[1] >= 0 and value[2] >= 1
+    if not isinstance(value, Sequence) or not all(isinstance(each, int | float) for each in value):
+        return False
+    return len(value) == 3 and value[1] >= 0 and value[2] >= 1

@@ -24,9 +24,7 @@ def users_text(fitted: FittedUsers) -> str:
         head += [f"  {goal}" for goal in fitted.goals]
     comment = "".join(f"# {printable(line)}\n" for line in head)
     measured = "".join(f"    {name}: [{', '.join(map(_number, of))}]\n" for name, of in fitted.measured.items())
-    logs = (
-        f"  logs:  # mean, standard deviation and number of conversations, to hold simulated users beside\n{measured}"
-    )
+    logs = f"  logs:  # mean, standard deviation, number of conversations: simulated users are held beside\n{measured}"
     return f"{comment}users:\n{logs}  mix:\n{''.join(map(_item, fitted.personas))}"
 
 
