@@ -5,7 +5,7 @@ these numbers are shipped. A difference is named where it is larger than in 19 o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from math import sqrt
@@ -68,26 +68,26 @@ class Fidelity:
 
     @property
     def verdict(self) -> str:
-        """Whether users are easier or harder for an app than people, else unlike them, or not told from them."""
+        """Whether users are easier or harder for an app than people, else unlike them, or within the noise."""
         at_once, back = self.measures.get(AT_ONCE), self.measures.get(PUSH_BACK)
         easier = [each.users > each.people for each in [at_once] if each and each.differs]
         easier += [each.users < each.people for each in [back] if each and each.differs]
         if easier and len(set(easier)) == 1:
             return "easier than" if easier[0] else "harder than"
-        return "unlike" if any(each.differs for each in self.measures.values()) else "not told from"
+        return "unlike" if any(each.differs for each in self.measures.values()) else "within the noise of"
 
     def __str__(self) -> str:
-        differing = {name: each for name, each in self.measures.items() if each.differs}
-        said = "; ".join(_SAID[name](each) for name, each in (differing or self.measures).items())
+        differing = {name: each for name, each in self.measures.items() if each.differs} or self.measures
+        said = "; ".join(say(differing[name]) for name, say in _SAID.items() if name in differing)
         people = f"{self.reference}, {self.of_people:,} conversations"
         return f"users: {self.verdict} {people}: {said}"
 
 
-_SAID: Mapping[str, Any] = {
-    WORDS: lambda each: f"{each.users:.0f} words a turn, they {each.people:.0f} (±{each.noise:.0f})",
+_SAID: Mapping[str, Callable[[Measured], str]] = {  # first by which users are easier or harder
     AT_ONCE: lambda each: f"tell {each.users:.0%} of their details at once, they {_share(each)}",
+    PUSH_BACK: lambda each: f"push back in {each.users:.0%} of messages, they in {_share(each)}",
+    WORDS: lambda each: f"{each.users:.0f} words a turn, they {each.people:.0f} (±{each.noise:.0f})",
     QUESTIONS: lambda each: f"ask in {each.users:.0%} of messages, they in {_share(each)}",
-    PUSH_BACK: lambda each: f"push back in {each.users:.0%}, they in {_share(each)}",
 }
 
 
