@@ -9,8 +9,8 @@ from random import Random
 
 from benchmarks.users.transcripts import Recorded
 from simeval.core.conversation import Conversation, Message, UserFaultKind
+from simeval.core.identifiers import identifiers, names_of_things
 from simeval.engine.users.asked_for import asked_for
-from simeval.engine.users.identifiers import identifiers, names_of_things
 from simeval.suites.scenario import ScenarioTest
 
 Halves = tuple[Sequence[str], Sequence[str]]  # for tuning, for the test

@@ -18,6 +18,7 @@ from simeval.core.trial import UNNEEDED, Chart, Failure, Judgement, Score, Trial
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
+from simeval.results.fidelity import read_fidelity
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.database import Database
@@ -89,6 +90,7 @@ def _run_record(document: Json, stored: ResumableRun) -> RunRecord:
         notes=tuple(document["notes"]),
         definition=stored.definition,
         stopped=document["stopped"],
+        fidelity=read_fidelity(document),
     )
 
 

@@ -18,7 +18,7 @@ from simeval.core.trial import Judgement, Trial
 from simeval.core.usage import merged
 from simeval.errors import DefinitionError
 from simeval.results.guarantee import HISTORY, History
-from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
+from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult, with_fidelity
 from simeval.store.database import Database
 from simeval.store.journal import Entry
 
@@ -61,7 +61,7 @@ def merge(sources: Iterable[tuple[Database, str]], into: Database, *, allow_miss
     missing = _check(shards, allow_missing=allow_missing)
     shards.sort(key=lambda shard: shard.entry["number"])
     run = _record(shards, missing)
-    suite = SuiteResult(tuple(_in_order(shards, run)), run)
+    suite = with_fidelity(SuiteResult(tuple(_in_order(shards, run)), run))
     run = replace(run, scenarios=tuple((each.title, each.sample_size, _labels(each)) for each in suite))
     into.append(run.run_id, _entries(shards, run, suite))
     return suite

@@ -5,6 +5,8 @@ from .encoding import encode_suite as encode_suite
 from .escalations import Escalations as Escalations
 from .experiment import ExperimentResult as ExperimentResult
 from .experiment import MetricResult as MetricResult
+from .fidelity import Fidelity as Fidelity
+from .fidelity import Measured as Measured
 from .gates import BaselineGate as BaselineGate
 from .gates import BaselineRow as BaselineRow
 from .junit import junit_xml as junit_xml

@@ -12,6 +12,7 @@ from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Tri
 from simeval.core.usage import total
 from simeval.evaluators.base import Evaluator
 from simeval.results.conditions import conditions_of
+from simeval.results.fidelity import encode_fidelity
 from simeval.results.gates import are_trusted, meets_gates
 from simeval.results.guarantee import guaranteed
 from simeval.results.outcomes import decided
@@ -156,6 +157,7 @@ def encode_run(run: "RunRecord", *, suite: bool = False) -> Json:
         "seconds": round(run.seconds, 3),
         "notes": list(run.notes),
         "stopped": run.stopped,
+        **encode_fidelity(run.fidelity),
         **({"conditions": conditions_of(run.definition)} if run.definition and run.dataset is None else {}),
         **({"dataset": asdict(run.dataset)} if run.dataset else {}),
         **({"metadata": plain(run.metadata)} if run.metadata else {}),

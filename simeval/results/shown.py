@@ -45,6 +45,7 @@ def page_of(results: "Sequence[EvaluationResult]", run: "RunRecord", *, every: b
         repeatability=repeatability_of(results),
         scenarios=[_shown(result, every=every) for result in results],
         notes=run.notes,
+        fidelity=run.fidelity,
         baseline=run.baseline,
     )
 

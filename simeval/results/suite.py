@@ -23,6 +23,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
 from simeval.results.escalations import Escalations, escalations_of
+from simeval.results.fidelity import Fidelity, fidelity_of
 from simeval.results.gates import BaselineGate, are_trusted, meets_gates
 from simeval.results.guarantee import guaranteed
 from simeval.results.markdown import run_markdown
@@ -60,7 +61,7 @@ class RunRecord:
     `definition` holds everything that the results depend on, in the form JSON has: a run can be resumed with the
     same one. `stopped` says why the run ended before its verdicts were settled, if it did. An experiment's
     `dataset` says on what it was run, `metadata` what its user wants kept of it. `baseline` is what came of holding the
-    run against another, where that was asked for.
+    run against another, where that was asked for, and `fidelity` how like people its simulated users were.
     """
 
     run_id: str
@@ -81,6 +82,7 @@ class RunRecord:
     dataset: DatasetRecord | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     baseline: BaselineGate | None = None
+    fidelity: Fidelity | None = None
 
     @property
     def played(self) -> Mapping[str, str]:
@@ -392,3 +394,17 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     def __repr__(self) -> str:
         return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
+
+
+def with_fidelity(suite: SuiteResult) -> SuiteResult:
+    """Return the results of a suite, with how like people its simulated users were."""
+    planned = suite.run.definition.get("scenarios") or [{}] * len(suite)
+    simulated = [
+        (each, entry)
+        for each, entry in zip(suite, planned, strict=False)
+        if not entry.get("script") and not entry.get("users' scripts")
+    ]
+    fitted = (entry["users' logs"] for _, entry in simulated if "users' logs" in entry)
+    logs: Mapping[str, Sequence[float]] = next(fitted, {})
+    found = fidelity_of([(one.conversation for one in each.judgements) for each, _ in simulated], logs)
+    return replace(suite, run=replace(suite.run, fidelity=found))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import isclose
 
 from simeval.core.redaction import clean_values
+from simeval.core.user_measures import MEASURES
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.suites.script import Step
@@ -82,10 +83,12 @@ def _is_drawable(value: object) -> bool:
 class UserMix:
     """Personas whose shares add up to 1: every trial has one of them, drawn by its seed.
 
-    The verdict is on the mix: the rate that users meet who are distributed so.
+    The verdict is on the mix: the rate that users meet who are distributed so. `logs` are what users are held beside at
+    the end of a run: the mean, standard deviation and number of conversations of each measure (`fit_users` has them).
     """
 
     mix: Sequence[UserPersona]
+    logs: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         do = "give personas, each with its share"
@@ -99,6 +102,11 @@ class UserMix:
         fits = isclose(total, 1, abs_tol=SHARES_OFF)
         if not fits:
             raise DefinitionError("UserMix", found=f"the shares add up to {total:g}", do="let them add up to 1")
+        is_measured = isinstance(self.logs, Mapping) and all(
+            name in MEASURES and _is_spread(value) for name, value in self.logs.items()
+        )
+        do = f"give mean, standard deviation and number of conversations of {', '.join(MEASURES)}, as fit_users does"
+        require(is_measured, "UserMix.logs", found=self.logs, do=do)
 
     def draw(self, seed: int) -> UserPersona:
         """Return the persona of the trial that has this seed."""
@@ -119,4 +127,11 @@ class UserMix:
             )
             for each in self.mix
         ]
-        return self if cleaned == [*self.mix] else UserMix(cleaned)
+        return self if cleaned == [*self.mix] else UserMix(cleaned, self.logs)
+
+
+def _is_spread(value: object) -> bool:
+    """Return whether a value is a mean, a standard deviation and a number of conversations."""
+    if not isinstance(value, Sequence) or not all(isinstance(each, int | float) for each in value):
+        return False
+    return len(value) == 3 and value[1] >= 0 and value[2] >= 1

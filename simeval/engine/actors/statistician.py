@@ -37,7 +37,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_fidelity
 
 MOST_IN_MEMORY = 10_000  # trials whose conversations are kept there
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
@@ -144,7 +144,7 @@ class Statistician:
                 *filter(None, [self._empty.said, self._line.said if self._line else ""]),
             ),
         )
-        return SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run)
+        return with_fidelity(SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run))
 
     def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
         """Return where each scenario stands, in the suite's order."""

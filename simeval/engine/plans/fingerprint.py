@@ -258,6 +258,8 @@ def _planned(plan: RunPlan) -> Json:
             found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
         if scenario.users is not None:
             found["users"] = [[u.title, u.persona, u.share, dict(u.style)] for u in scenario.users.mix]
+            if scenario.users.logs:
+                found["users' logs"] = {name: [*map(float, of)] for name, of in scenario.users.logs.items()}
             scripts = [[[step.shown() for step in script] for script in u.scripts] for u in scenario.users.mix]
             if any(scripts):  # which may be long, so that what tells them from others is enough
                 found["users' scripts"] = sha256(json.dumps(plain(scripts)).encode()).hexdigest()[:12]

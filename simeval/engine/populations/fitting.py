@@ -4,12 +4,13 @@ conversations ──rules──► habits of each user ──medoids──► fe
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
 from simeval.core.conversation import Conversation
+from simeval.core.user_measures import measure_user, spreads_of
 from simeval.core.validation import require_whole
 from simeval.engine.populations.axes import AXES, UNKNOWN
 from simeval.engine.populations.goals import EACH_SIDE, Goal, goals_of
@@ -46,7 +47,8 @@ class FittedUsers:
 
     It rests on `dialogues` of them; in `left_out` the user wrote no word. Intervals take every dialogue for another
     person's: they are too narrow where a few people wrote many. `messages` is a number of messages that 95% of users
-    did not exceed; `goals` are what they came for.
+    did not exceed; `goals` are what they came for. `measured` has the mean, standard deviation and number of dialogues
+    of what simulated users are held beside.
     """
 
     personas: tuple[FittedPersona, ...]
@@ -54,11 +56,12 @@ class FittedUsers:
     left_out: int
     messages: int
     goals: tuple[Goal, ...]
+    measured: Mapping[str, tuple[float, float, int]]
 
     @property
     def mix(self) -> UserMix:
         """The personas with their shares, as a scenario takes them."""
-        return UserMix([each.persona for each in self.personas])
+        return UserMix([each.persona for each in self.personas], self.measured)
 
 
 def fit_users(conversations: Iterable[Conversation], *, most_personas: int = MOST_PERSONAS) -> FittedUsers:
@@ -88,6 +91,7 @@ def fit_users(conversations: Iterable[Conversation], *, most_personas: int = MOS
         left_out=len(talks) - len(habits),
         messages=sorted(each.messages for each in habits)[-(-95 * len(habits) // 100) - 1],
         goals=goals_of(talks),
+        measured={name: (of.mean, of.deviation, of.n) for name, of in spreads_of(map(measure_user, talks)).items()},
     )
 
 

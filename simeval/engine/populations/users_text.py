@@ -23,7 +23,9 @@ def users_text(fitted: FittedUsers) -> str:
         head += ["What they came for, by words that openings share (`simeval generate` proposes scenarios from logs):"]
         head += [f"  {goal}" for goal in fitted.goals]
     comment = "".join(f"# {printable(line)}\n" for line in head)
-    return f"{comment}users:\n  mix:\n{''.join(map(_item, fitted.personas))}"
+    measured = "".join(f"    {name}: [{', '.join(map(_number, of))}]\n" for name, of in fitted.measured.items())
+    logs = f"  logs:  # mean, standard deviation, number of conversations: simulated users are held beside\n{measured}"
+    return f"{comment}users:\n{logs}  mix:\n{''.join(map(_item, fitted.personas))}"
 
 
 def _item(fitted: FittedPersona) -> str:
@@ -38,6 +40,10 @@ def _item(fitted: FittedPersona) -> str:
 
 def _shares(value: str | Mapping[str, float]) -> str | dict[str, float]:
     return value if isinstance(value, str) else {text: _rounded(share) for text, share in value.items()}
+
+
+def _number(value: float) -> str:
+    return f"{value:.{COUNTING_DIGITS}g}" if isinstance(value, float) else str(value)
 
 
 def _rounded(share: float) -> float:

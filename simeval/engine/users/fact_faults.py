@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from rapidfuzz.distance import Levenshtein
 
+from simeval.core.identifiers import Identifier, identifiers, squeezed
 from simeval.core.phrases import find_all
-from simeval.engine.users.identifiers import Identifier, identifiers, squeezed
 from simeval.engine.users.talk import Found, Talk, UserFault
 
 MOST_CHANGED = 2  # characters by which an identifier is the other one, told wrong, or

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 from simeval.core import closings
 from simeval.core.conversation import LEFT
+from simeval.core.identifiers import identifiers, is_told, names_of_things, plain_digits
 from simeval.core.languages import is_script, language_of, named_languages
 from simeval.core.phrases import find_all, has, search, typed
 from simeval.core.stems import content_stems
 from simeval.core.wording import agrees, promises, topics, words
-from simeval.engine.users.identifiers import identifiers, is_told, names_of_things, plain_digits
 from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.engine.users.talk import Found, Talk, UserFault
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from simeval.core import seeds
 from simeval.core.conversation import STATUS, Ending, Message
+from simeval.core.identifiers import details, told_details
 from simeval.core.wording import asks, hands_over, promises, words
-from simeval.engine.users.identifiers import details, told_details
 from simeval.models.protocol.replies import Status, UserReply
 from simeval.suites.scenario import ScenarioTest
 

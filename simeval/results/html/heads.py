@@ -12,6 +12,7 @@ from simeval.core.serialization import Json
 from simeval.core.usage import Usage, players
 from simeval.evaluators.verdicts import show_share
 from simeval.results.claims import Claims, show_claims
+from simeval.results.fidelity import read_fidelity
 from simeval.results.gates import gates_told, read_baseline
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report, ReportExpectation, ReportScenario, ReportVerdict
@@ -199,7 +200,9 @@ def _notes(document: Json) -> list[str]:
     by_role = document["usage"].get("by_role", {})
     used = {role: Usage(**{name: each[name] for name in each if name in known}) for role, each in by_role.items()}
     baseline = read_baseline(document)
-    return [*(baseline.against if baseline else ()), *document.get("notes", ()), *filter(None, [show_malformed(used)])]
+    fidelity = read_fidelity(document)
+    said = [str(fidelity) if fidelity else "", show_malformed(used)]
+    return [*(baseline.against if baseline else ()), *document.get("notes", ()), *filter(None, said)]
 
 
 def _scenario(found: Json) -> ReportScenario:

@@ -12,6 +12,7 @@ from simeval.core.trial import Outcome, Verdict
 from simeval.core.usage import Usage
 from simeval.evaluators.base import Bar, Evaluator, ShareEvaluator
 from simeval.results.claims import Claims
+from simeval.results.fidelity import Fidelity
 from simeval.results.gates import BaselineGate
 from simeval.results.outcomes import shown_outcome
 from simeval.results.repeatability import Repeatability
@@ -183,6 +184,7 @@ class Page:
     scenarios: Sequence[ShownScenario]
     notes: Sequence[str] = ()
     baseline: BaselineGate | None = None
+    fidelity: Fidelity | None = None
 
     @property
     def verdicts(self) -> list[ShownVerdict]:

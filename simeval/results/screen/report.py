@@ -260,6 +260,7 @@ def note_lines(page: Page, terminal: Terminal, told: Sequence[str] = ()) -> list
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
     conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios])
     conducts += show_claims([(one_line(each.title), each.claims) for each in page.scenarios])
+    conducts += [str(page.fidelity)] if page.fidelity else []
     lines += [line for said in conducts for line in terminal.wrap(said, rest="  ")]
     return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
 
