@@ -24,6 +24,7 @@ from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.replies import (
+    AttackReply,
     AuditReply,
     Grade,
     OpeningReply,
@@ -37,6 +38,7 @@ from simeval.models.protocol.replies import (
 from simeval.models.protocol.request import ModelRequest
 from simeval.models.protocol.transcripts import Excerpt, beginning_and_end, end_state, excerpt, texts_of, tool_name
 
+CONVERSATION = "<conversation>"
 LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
 
 
@@ -85,7 +87,7 @@ def _examples(examples: Sequence[LabelledExample]) -> str:
 
 def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
     """Write a conversation with one escaped, numbered element for each message that is `shown`, by default all."""
-    lines, most = ["<conversation>"], inf if shown is None else shown.most
+    lines, most = [CONVERSATION], inf if shown is None else shown.most
     for number, message in enumerate(messages, 1):
         if shown is not None and number in shown.left_out:
             lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
@@ -118,8 +120,9 @@ def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
 class UserTurn(ModelRequest):
     """Asks for a simulated user's next message.
 
-    `is_held` says that the user cannot leave now, `untold` are details that it has not told yet. The history is given
-    in turns of a chat with roles reversed, as it was said; what the app called and looked up is not in it.
+    `is_held` says that the user cannot leave now, `untold` are details that it has not told yet: both are told at the
+    end, after all that earlier requests held, too. The history is given in turns of a chat with roles reversed, as it
+    was said; what the app called and looked up is not in it.
     """
 
     given: str
@@ -138,7 +141,8 @@ class UserTurn(ModelRequest):
 
     @property
     def reply(self) -> type[Reply] | None:
-        return None if self.format == "text" else self.reads
+        """The form that is asked for: the same at every turn, so that requests begin alike wherever it is counted."""
+        return None if self.format == "text" else UserReply
 
     @property
     def reads(self) -> type[UserReply]:
@@ -154,13 +158,26 @@ class UserTurn(ModelRequest):
         return 0
 
     def first_messages(self) -> list[ChatMessage]:
-        form = "first" if not self.history else "held" if self.is_held else "free"
-        style, untold = tuple((self.writing_style or {}).items()), ", ".join(self.untold)
-        system = _user_system(self.prompt, f"{self.format}_{form}", self.given, self.when, style, untold)
+        """Return what is the same at every turn, then what was said, and at the end what is new."""
+        style, fenced = tuple((self.writing_style or {}).items()), _fence(self.given, self.when)
+        said = user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format)
+        said[-1]["content"] = f"{fenced.without_mark(said[-1]['content'])}\n\n{self._last(fenced)}"
         return [
-            {"role": "system", "content": system},
-            *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),
+            {"role": "system", "content": _user_system(self.prompt, self.format, self.given, self.when, style)},
+            *said,
         ]
+
+    def shared(self) -> Mapping[int, int]:
+        """Return where what the scenario's trials have in common ends, and what this trial's turns have."""
+        fenced, said = _fence(self.given, self.when), self.first_messages()
+        of_trial = _fenced_style(fenced, tuple((self.writing_style or {}).items()))
+        of_all, *_ = said[0]["content"].split(of_trial) if of_trial else [said[0]["content"]]
+        return {0: len(of_all), len(said) - 1: len(said[-1]["content"]) - len(self._last(fenced))}
+
+    def _last(self, fenced: user_chat.Fence) -> str:
+        """Return what the user is told at the end of the chat: what it has not told yet, and whether it may leave."""
+        moment = "first" if not self.history else "held" if self.is_held else "free"
+        return fenced(_moment(self.prompt, moment, ", ".join(self.untold)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +188,15 @@ class AttackTurn(UserTurn):
     prompt: Prompt = field(default_factory=partial(built_in, "attack"))
 
     @property
+    def reply(self) -> type[Reply] | None:
+        return None if self.format == "text" else AttackReply
+
+    @property
     def reads(self) -> type[UserReply]:
-        return PlainStayingReply if self.format == "text" else OpeningReply
+        return PlainStayingReply if self.format == "text" else AttackReply
+
+    def shared(self) -> Mapping[int, int]:
+        return {}
 
     def first_messages(self) -> list[ChatMessage]:
         fenced = user_chat.Fence(self.given, self.when, *self.refused)
@@ -187,28 +211,34 @@ class AttackTurn(UserTurn):
         opener = self.prompt.render("opener")
         return [
             {"role": "system", "content": system},
-            *user_chat.reversed_roles(self.history, opener=opener, format=self.format),
+            *user_chat.reversed_roles(self.history, opener=opener, format=self.format, has_status=False),
         ]
 
 
-@lru_cache(maxsize=1_000)  # at most turns of a conversation it is the same
-def _user_system(
-    prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...], untold: str
-) -> str:
-    """Return what a simulated user is told, with a fence around all that others wrote."""
-    fenced, texts = _told(given, when, writing_style)
-    return prompt.render("system", **texts, untold=fenced(untold) if untold else None, form=prompt.render(form))
+_fence = lru_cache(maxsize=1_000)(user_chat.Fence)  # of a scenario it is always the same
 
 
 @lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
-def _told(
-    given: str, when: str, writing_style: tuple[tuple[str, str], ...]
-) -> tuple[user_chat.Fence, Mapping[str, str | None]]:
-    """Return the fence around what a simulated user is told, and the texts within it."""
-    fenced = user_chat.Fence(given, when, *(text for _, text in writing_style))
-    style = "\n".join(f"{axis}: {text}" for axis, text in writing_style)
-    told = {"given": fenced(given), "when": fenced(when), "writing_style": fenced(style) if style else None}
-    return fenced, {"fence": fenced.notice, **told}
+def _user_system(prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...]) -> str:
+    """Return what a simulated user is told, with a fence around all that others wrote."""
+    fenced = _fence(given, when)
+    return prompt.render(
+        "system",
+        form=prompt.render(form),
+        fence=fenced.notice,
+        given=fenced(given),
+        when=fenced(when),
+        writing_style=_fenced_style(fenced, writing_style),
+    )
+
+
+def _fenced_style(fenced: user_chat.Fence, writing_style: tuple[tuple[str, str], ...]) -> str | None:
+    return fenced("\n".join(f"{axis}: {text}" for axis, text in writing_style)) if writing_style else None
+
+
+@lru_cache(maxsize=1_000)
+def _moment(prompt: Prompt, moment: str, untold: str) -> str:
+    return prompt.render("last", untold=untold or None, moment=prompt.render(moment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +309,11 @@ class JudgeRequest(ModelRequest):
             return date.fromisoformat(self.held_on)
         started = self.conversation[0].started if self.conversation else None
         return None if started is None else day_of(started)
+
+    def shared(self) -> Mapping[int, int]:
+        """Return where the conversation begins: what stands before is the same in all trials."""
+        place = len(said := self.first_messages()) - 1
+        return {place: max(0, said[place]["content"].find(CONVERSATION))}
 
     def texts(self) -> Mapping[str, str | None]:
         """Return what fills the places that all prompts of judges have."""

@@ -71,19 +71,20 @@ class UserReply(Reply):
 
 
 class StayingReply(UserReply):
-    """The same of a user who cannot leave now: the app waits for an answer."""
+    """The same of a user who cannot leave now, as the app waits for an answer: whatever it finds, it says something."""
 
     message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = json_object(
-        status={"type": "string", "enum": list(STAYING)}, message={"type": "string", "minLength": 1}
-    )
 
 
-class OpeningReply(UserReply):
-    """The first message of a simulated user, which cannot be empty; there is nothing yet to find good or bad."""
+class OpeningReply(StayingReply):
+    """The first message of a simulated user; there is nothing yet to find good or bad."""
 
     status: Status = "open"
-    message: Text
+
+
+class AttackReply(OpeningReply):
+    """A simulated attacker's next message."""
+
     json_schema: ClassVar[Mapping[str, Any]] = json_object(message={"type": "string", "minLength": 1})
 
 

@@ -44,6 +44,10 @@ class ModelRequest(ABC):
         told = f"{said[place]['content']}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
         return [*said[:place], {"role": said[place]["role"], "content": told}, *said[place + 1 :]]
 
+    def shared(self) -> Mapping[int, int]:
+        """Return how many characters of a message other requests begin with, too, by the message's place."""
+        return {}
+
     @property
     def place_of_problem(self) -> int:
         """The message at whose end it is told what was wrong: the last."""

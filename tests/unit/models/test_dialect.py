@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import ModelError
-from simeval.models.protocol.prompts import ChatRequest, UserTurn
+from simeval.models.protocol.prompts import AttackTurn, ChatRequest, UserTurn
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 from tests.support.chat_server import Body, chat_server, refused, said
@@ -194,7 +194,7 @@ async def test_a_server_on_this_machine_needs_no_key(make: Make, monkeypatch: py
 
 
 async def test_a_least_length_that_is_refused_is_left_out_of_the_schema(make: Make) -> None:
-    opening = UserTurn(given="a", when="b", writing_style=None, history=(), seed=1)
+    opening = AttackTurn(given="a", when="b", writing_style=None, history=(), seed=1)
 
     def answer(body: Body) -> tuple[int, Body]:
         if "minLength" in json.dumps(body["response_format"]):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simeval.errors import MalformedReply
 from simeval.models.protocol.replies import (
     LEVELS,
+    AttackReply,
     Grade,
     OpeningReply,
     PlainReply,
@@ -23,7 +24,7 @@ from simeval.models.protocol.replies import (
 )
 from tests.support.golden import rows_of
 
-KINDS: tuple[type[Reply], ...] = (Grade, UserReply, OpeningReply, RubricReply)
+KINDS: tuple[type[Reply], ...] = (Grade, UserReply, AttackReply, RubricReply)
 GRADE = '{"reasoning": "it did", "score": 8}'
 TEXT = st.text(min_size=1).filter(lambda text: bool(text.strip().strip("\x1c\x1d\x1e\x1f")))
 NO_BRACES = st.text(st.characters(codec="utf-8", exclude_characters="{}"), max_size=200)
