@@ -13,7 +13,7 @@ from datetime import date
 from functools import lru_cache, partial
 from html import escape
 from math import inf
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
@@ -30,16 +30,24 @@ from simeval.models.protocol.replies import (
     OpeningReply,
     PlainReply,
     PlainStayingReply,
+    PlainStuckReply,
     Reply,
     RubricReply,
     StayingReply,
+    StuckReply,
     UserReply,
+    grade_on,
 )
 from simeval.models.protocol.request import ModelRequest
 from simeval.models.protocol.transcripts import Excerpt, beginning_and_end, end_state, excerpt, texts_of, tool_name
 
 CONVERSATION = "<conversation>"
 LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
+Moment = Literal["first", "held", "stuck", "free"]  # of a conversation, for its user
+_READ_AS: Mapping[UserFormat, Mapping[Moment, type[UserReply]]] = {
+    "json": {"first": OpeningReply, "held": StayingReply, "stuck": StuckReply, "free": UserReply},
+    "text": {"first": PlainStayingReply, "held": PlainStayingReply, "stuck": PlainStuckReply, "free": PlainReply},
+}
 
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
@@ -147,10 +155,7 @@ class UserTurn(ModelRequest):
     @property
     def reads(self) -> type[UserReply]:
         """What the model's answer is read as."""
-        stays = self.is_held or not self.history
-        if self.format == "text":
-            return PlainStayingReply if stays else PlainReply
-        return StayingReply if stays and self.history else OpeningReply if stays else UserReply
+        return _READ_AS[self.format][self._moment]
 
     @property
     def place_of_problem(self) -> int:
@@ -176,8 +181,13 @@ class UserTurn(ModelRequest):
 
     def _last(self, fenced: user_chat.Fence) -> str:
         """Return what the user is told at the end of the chat: what it has not told yet, and whether it may leave."""
-        moment = "first" if not self.history else "held" if self.is_held else "free"
-        return fenced(_moment(self.prompt, moment, ", ".join(self.untold)))
+        return fenced(_last(self.prompt, self._moment, ", ".join(self.untold)))
+
+    @property
+    def _moment(self) -> Moment:
+        if not self.history:
+            return "first"
+        return "free" if not self.is_held else "stuck" if was_asked_before(self.history) else "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +225,11 @@ class AttackTurn(UserTurn):
         ]
 
 
+def was_asked_before(history: Sequence[Message]) -> bool:
+    """Return whether a user has answered an answer before, so that it may have said that it does not know something."""
+    return sum(message.role == "user" for message in history) > 1
+
+
 _fence = lru_cache(maxsize=1_000)(user_chat.Fence)  # of a scenario it is always the same
 
 
@@ -237,7 +252,7 @@ def _fenced_style(fenced: user_chat.Fence, writing_style: tuple[tuple[str, str],
 
 
 @lru_cache(maxsize=1_000)
-def _moment(prompt: Prompt, moment: str, untold: str) -> str:
+def _last(prompt: Prompt, moment: Moment, untold: str) -> str:
     return prompt.render("last", untold=untold or None, moment=prompt.render(moment))
 
 
@@ -339,6 +354,12 @@ class GradeRequest(JudgeRequest):
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
 
     reply: ClassVar[type[Reply]] = Grade
+
+    @property
+    def reads(self) -> type[Grade]:
+        """What the judge's answer is read as: the message that it names is looked up among the assistant's."""
+        numbered = enumerate(self.conversation, 1)
+        return grade_on(tuple(number for number, message in numbered if message.role == "assistant"))
 
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(

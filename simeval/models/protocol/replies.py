@@ -2,14 +2,24 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from simeval.core.conversation import UserFaultKind
-from simeval.core.rubric_levels import equal_levels
+from simeval.core.rubric_levels import MEETS_FROM, equal_levels
 from simeval.errors import MalformedReply
 from simeval.models.protocol.lenient_json import Unended, objects_in
 from simeval.models.protocol.thoughts import answer_in
@@ -46,14 +56,16 @@ def json_object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-Status = Literal["open", "no_progress", "satisfied", "gave_up", "handed_off"]
+Status = Literal["open", "no_progress", "satisfied", "handed_off", "gave_up", "not_known"]
 STAYING: tuple[Status, ...] = ("open", "no_progress")
+NOT_KNOWN: Status = "not_known"
 
 
 class UserReply(Reply):
     """How a simulated user finds the app's answer, and its next message.
 
-    The message may be empty where the user leaves: satisfied, handed over to somebody else, or because it gives up.
+    The message may be empty where the user leaves: satisfied, handed over to somebody else, because it gives up, or
+    because it is asked for something that it does not know.
     """
 
     status: Status
@@ -61,11 +73,12 @@ class UserReply(Reply):
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
         status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
     )
+    staying: ClassVar[Collection[Status]] = STAYING  # statuses in which it must say something
 
     @field_validator("message")
     @classmethod
     def _says_something(cls, message: str, info: Any) -> str:
-        if not message and info.data.get("status", "open") in STAYING:
+        if not message and info.data.get("status", "open") in cls.staying:
             raise ValueError("an empty message cannot continue the conversation")
         return message
 
@@ -73,7 +86,13 @@ class UserReply(Reply):
 class StayingReply(UserReply):
     """The same of a user who cannot leave now, as the app waits for an answer: whatever it finds, it says something."""
 
-    message: Text
+    staying: ClassVar[Collection[Status]] = get_args(Status)
+
+
+class StuckReply(StayingReply):
+    """The same of a user who was asked before: it may leave because of something that it does not know."""
+
+    staying: ClassVar[Collection[Status]] = tuple(each for each in get_args(Status) if each != NOT_KNOWN)
 
 
 class OpeningReply(StayingReply):
@@ -95,6 +114,7 @@ class PlainReply(UserReply):
         "[END]": "satisfied",
         "[GIVE UP]": "gave_up",
         "[HANDED OVER]": "handed_off",
+        "[NOT KNOWN]": NOT_KNOWN,
     }
 
     @classmethod
@@ -117,11 +137,16 @@ class PlainReply(UserReply):
 class PlainStayingReply(PlainReply):
     """The same of a user who cannot leave now: marks are passed over."""
 
-    message: Text
     marks: ClassVar[Mapping[str, Status]] = {}
 
 
-_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER)\s*\]", re.IGNORECASE)
+class PlainStuckReply(PlainReply):
+    """The same of a user who was asked before: of the marks one counts."""
+
+    marks: ClassVar[Mapping[str, Status]] = {"[NOT KNOWN]": NOT_KNOWN}
+
+
+_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*\]", re.IGNORECASE)
 _OTHER_SIDE = re.compile(r"(?im)^\s*(?:assistant|chatbot|bot|ai)\s*:")
 _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 
@@ -129,16 +154,38 @@ _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 class Grade(Reply):
     """A judge's rating of one conversation, with its reasons first so that they come before the number.
 
-    None says that the conversation does not show whether the expectation is met.
+    None says that the conversation does not show whether the expectation is met. `message` is the number of the
+    assistant's message that the rating rests on; a prompt in place of simeval's need not ask for it.
     """
 
     reasoning: Reasoning
+    message: int | None = None
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)] | None
+    numbers: ClassVar[Collection[int] | None] = None  # of the assistant's messages; None for those that nobody looks up
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning={"type": "string"},
+        message={"type": "integer", "minimum": 1},
         # llama.cpp's grammars hold bounds of integers only
         score={"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, {"type": "null"}]},
     )
+
+    @model_validator(mode="after")
+    def _rests_on_a_message(self) -> Self:
+        if self.numbers is None or "message" not in self.model_fields_set or self.message in self.numbers:
+            return self
+        if self.message is None and (self.score is None or self.score < MEETS_FROM):
+            return self
+        raise ValueError(f"message {self.message} is none of the assistant's")
+
+
+@lru_cache(maxsize=1_000)  # conversations of one length are looked up alike
+def grade_on(assistants: tuple[int, ...]) -> type[Grade]:
+    """Return the rating of a conversation in which messages of these numbers are the assistant's."""
+
+    class GradeOnConversation(Grade):
+        numbers: ClassVar[Collection[int] | None] = frozenset(assistants)
+
+    return GradeOnConversation
 
 
 class RubricReply(Reply):
@@ -252,7 +299,7 @@ def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
         if not (found and schema):
             raise
         return kind.model_validate(_formed(_unwrapped(found, schema), schema))
-    if found and len(found) > len(kind.__pydantic_fields__):
+    if found and not found.keys() <= kind.__pydantic_fields__.keys():
         _named(found, schema.get("properties", {}))  # refuses one that says a thing twice
     return reply
 

@@ -16,11 +16,11 @@ from simeval.core.media import shown
 from simeval.core.setting_choices import UserFormat
 
 NOTHING_SAID = "(The chatbot sent an empty message.)"
-FENCE_DIGITS = 12
+FENCE_DIGITS = 8
 
 # What tokenizers of common models take for the bounds of a turn; and what a person does not see.
 _CONTROL = re.compile(r"<(?=\||/?s>|<SYS>>|</SYS>>|(?:start|end)_of_turn>|(?:bos|eos)>)|\[(?=/?INST\])", re.IGNORECASE)
-_MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER)\s*)\]", re.IGNORECASE)
+_MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*)\]", re.IGNORECASE)
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one each time
 _UNSEEN = r"[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n\u200c\u200d\ufe0e\ufe0f]]"
 

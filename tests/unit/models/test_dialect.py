@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import ModelError
-from simeval.models.protocol.prompts import AttackTurn, ChatRequest, UserTurn
+from simeval.models.protocol.prompts import AttackTurn, ChatRequest
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 from tests.support.chat_server import Body, chat_server, refused, said
