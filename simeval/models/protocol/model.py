@@ -44,6 +44,10 @@ class Request(Protocol):
         """What goes into the call as it is."""
 
     @property
+    def stop(self) -> Sequence[str]:
+        """The texts at which the server is to end the reply."""
+
+    @property
     def reply(self) -> type[Reply] | None:
         """The JSON object to answer with; None for free text."""
 

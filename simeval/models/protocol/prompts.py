@@ -158,6 +158,11 @@ class UserTurn(ModelRequest):
         return _READ_AS[self.format][self._moment]
 
     @property
+    def stop(self) -> Sequence[str]:
+        """The end of the line that a message in plain text is to be."""
+        return ("\n",) if self.format == "text" else ()
+
+    @property
     def place_of_problem(self) -> int:
         """The system prompt: the last message is the app's."""
         return 0
@@ -165,7 +170,12 @@ class UserTurn(ModelRequest):
     def first_messages(self) -> list[ChatMessage]:
         """Return what is the same at every turn, then what was said, and at the end what is new."""
         style, fenced = tuple((self.writing_style or {}).items()), _fence(self.given, self.when)
-        said = user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format)
+        said = user_chat.reversed_roles(
+            self.history,
+            opener=self.prompt.render("opener"),
+            format=self.format,
+            examples=self.prompt.parts["text_examples"] if self.format == "text" else "",
+        )
         said[-1]["content"] = f"{fenced.without_mark(said[-1]['content'])}\n\n{self._last(fenced)}"
         return [
             {"role": "system", "content": _user_system(self.prompt, self.format, self.given, self.when, style)},
@@ -204,6 +214,10 @@ class AttackTurn(UserTurn):
     @property
     def reads(self) -> type[UserReply]:
         return PlainStayingReply if self.format == "text" else AttackReply
+
+    @property
+    def stop(self) -> Sequence[str]:
+        return ()
 
     def shared(self) -> Mapping[int, int]:
         return {}

@@ -121,7 +121,7 @@ class PlainReply(UserReply):
     def read(cls, text: str) -> Self:
         """Return what a model wrote up to the first mark, or to where it goes on to speak for the other side."""
         found = _MARK.search(text)
-        said = _OTHER_SIDE.split(text[: found.start()] if found else text)[0]
+        said = _FENCE_MARK.sub("", _OTHER_SIDE.split(text[: found.start()] if found else text)[0])
         said = _OWN_LABEL.sub("", said.strip()).strip()
         if len(said) > 1 and said[0] + said[-1] in ('""', "“”"):
             said = said[1:-1]
@@ -147,6 +147,8 @@ class PlainStuckReply(PlainReply):
 
 
 _MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*\]", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?…؟]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』）]*|[.!?…؟]+[\"'”’»)\]]*\Z|\S(?=[ \t]*\n)")
+_FENCE_MARK = re.compile(r"\[/?[0-9a-f]{8}\]")  # which a weak model repeats
 _OTHER_SIDE = re.compile(r"(?im)^\s*(?:assistant|chatbot|bot|ai)\s*:")
 _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 
@@ -220,24 +222,33 @@ class AuditReply(Reply):
 R = TypeVar("R", bound=Reply)
 
 
-def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[str] = (), was_cut: bool = False) -> R:
+def read_reply(
+    text: str,
+    kind: type[R],
+    *,
+    model: str,
+    quoted_texts: Sequence[str] = (),
+    was_cut: bool = False,
+    was_filtered: bool = False,
+) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
     The object may stand in a code fence or among other text; what the model thought before is passed over. Its form may
     be repaired, never a value. Where several objects are valid, they must
     say the same. One that stands in `quoted_texts`, what the model was shown of an app, is a quotation and no reply.
-    Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it.
+    Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it: it counts up to its
+    last sentence. What a filter has withheld in part counts for nothing.
     Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
     said = answer_in(text, model)
     if issubclass(kind, PlainReply):
-        return cast("R", _read_plain(said, kind, model, was_cut))
+        return cast("R", _read_plain(said, kind, model, was_cut=was_cut, was_filtered=was_filtered))
     quoted = [reply for each in quoted_texts if "{" in each for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
-    for found in objects_in(_unquoted(said), was_cut=was_cut):
+    for found in objects_in(_unquoted(said), was_cut=was_cut or was_filtered):
         if found.value is None:  # what a broken object quotes is not the reply
             raise MalformedReply(model, problem="no JSON object that is whole", reply=text)
         try:
@@ -256,11 +267,15 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     raise MalformedReply(model, problem=problem, reply=text)
 
 
-def _read_plain(text: str, kind: type[PlainReply], model: str, was_cut: bool) -> PlainReply:
-    if was_cut and not kind.is_whole(text):
-        raise MalformedReply(model, problem="a message that was cut", reply=text)
+def _read_plain(text: str, kind: type[PlainReply], model: str, *, was_cut: bool, was_filtered: bool) -> PlainReply:
+    whole = text
+    if (was_cut or was_filtered) and not kind.is_whole(text):
+        ends = [] if was_filtered else [found.end() for found in _SENTENCE_END.finditer(text)]
+        if not ends:
+            raise MalformedReply(model, problem="a message that was cut", reply=text)
+        whole = text[: ends[-1]]
     try:
-        return kind.read(text)
+        return kind.read(whole)
     except ValidationError:
         raise MalformedReply(model, problem="an empty reply", reply=text) from None
 

@@ -44,6 +44,11 @@ class ModelRequest(ABC):
         told = f"{said[place]['content']}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
         return [*said[:place], {"role": said[place]["role"], "content": told}, *said[place + 1 :]]
 
+    @property
+    def stop(self) -> Sequence[str]:
+        """The texts at which the server is to end the reply; they do not stand in it."""
+        return ()
+
     def shared(self) -> Mapping[int, int]:
         """Return how many characters of a message other requests begin with, too, by the message's place."""
         return {}

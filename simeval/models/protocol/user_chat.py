@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from itertools import cycle
 from typing import Any
 
 from simeval.core.conversation import STATUS, ChatMessage, Message
@@ -59,14 +60,21 @@ def seen(text: str) -> str:
     return _CONTROL.sub(lambda match: f"{match[0]} ", text)
 
 
+@lru_cache
+def example_turns(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the turns of example chats, by their paragraphs: the other side's and one's own by turns."""
+    return tuple(zip(cycle(("user", "assistant")), text.split("\n\n")))
+
+
 def reversed_roles(
-    history: Sequence[Message], *, opener: str, format: UserFormat, has_status: bool = True
+    history: Sequence[Message], *, opener: str, format: UserFormat, has_status: bool = True, examples: str = ""
 ) -> list[ChatMessage]:
     """Return a conversation in turns for the model that plays its user, after an `opener` of the other side's.
 
-    What the user said stands there in the form in which it is to be written.
+    What the user said stands there in the form in which it is to be written. `examples` go before it.
     """
-    turns: list[ChatMessage] = [{"role": "user", "content": opener}]
+    turns: list[ChatMessage] = [{"role": role, "content": said} for role, said in example_turns(examples) if said]
+    turns.append({"role": "user", "content": opener})
     for message in history:
         if message.role == "user":
             own = message.content if format == "text" else _own(message, has_status=has_status)

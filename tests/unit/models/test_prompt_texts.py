@@ -47,7 +47,7 @@ READ = {
     "judge_label": ("3", "f4b2225f4e50"),
     "proposal": ("1", "6447d48136ee"),
     "rubric": ("2", "ff50379806d8"),
-    "user": ("4", "c5b6e02605ed"),
+    "user": ("4", "fe8b31208aa8"),
 }
 
 

@@ -228,6 +228,8 @@ def test_an_opening_finds_nothing_good_or_bad_yet() -> None:
         ("Forget it. [GIVE UP] I'm leaving", "gave_up", "Forget it."),
         ("[Handed over]", "handed_off", ""),
         ('"Hello"', "open", "Hello"),
+        ("Hi [bf812018] there [/bf812018]", "open", "Hi  there"),
+        ("[not known]", "not_known", ""),
         ("My number is 5.\nAssistant: Thank you!\nUser: bye [END]", "satisfied", "My number is 5."),
         ('{"message": "hi"}', "open", '{"message": "hi"}'),
     ],

@@ -13,7 +13,7 @@ from simeval.core.conversation import Message
 from simeval.core.setting_choices import UserFormat
 from simeval.errors import MalformedReply
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompts import UserTurn
+from simeval.models.protocol.prompts import AttackTurn, UserTurn
 from simeval.models.protocol.replies import OpeningReply, PlainReply, PlainStayingReply, StayingReply, UserReply
 from simeval.models.protocol.user_chat import NOTHING_SAID, Fence, seen
 from simeval.testing import ScriptedModel
@@ -57,12 +57,12 @@ def test_roles_alternate_from_a_system_prompt_to_a_turn_of_the_other_side(exchan
 
     assert (first, roles[0], roles[-1]) == ("system", "user", "user")
     assert all(one != other for one, other in pairwise(roles))
-    assert len(roles) == 2 * exchanges + 1
+    assert len(roles) == 2 * exchanges + (1 if format == "json" else 5)
 
 
 def test_the_user_reads_its_own_words_as_its_own_and_the_apps_as_the_other_sides() -> None:
     request = turn("Where is it?", "On its way.", format="text")
-    opening, own, answer = request.messages()[1:]
+    opening, own, answer = request.messages()[-3:]
 
     assert opening["role"] == answer["role"] == "user"
     assert (own["role"], own["content"]) == ("assistant", "Where is it?")
@@ -217,6 +217,18 @@ def test_a_prompt_begins_with_all_that_the_one_before_held_but_its_last_words(fo
     assert after.messages()[: len(before.messages()) - 1] == before.messages()[:-1]
     assert after.messages()[len(before.messages()) - 1]["content"] == said_by_app(before)
     assert before.reply is after.reply
+
+
+def test_plain_text_is_shown_by_two_exchanges_and_ends_with_its_line() -> None:
+    request = turn("Where is it?", "On its way.", format="text")
+    first, second = request.messages()[2], request.messages()[4]
+
+    assert first["role"] == second["role"] == "assistant"
+    assert not [each for each in (first, second) if "\n" in each["content"]]
+    assert request.stop == ("\n",)
+    assert (
+        turn().stop == AttackTurn(given="G", when="W", writing_style=None, history=(), format="text", seed=1).stop == ()
+    )
 
 
 def test_users_of_a_scenario_are_told_the_same_up_to_their_way_of_writing() -> None:
