@@ -11,6 +11,7 @@ Ending = Literal[
     "goal_satisfied",  # the user left: the goal was reached, and that was confirmed
     "gave_up",  # the user left: had enough
     "handed_off",  # the user left: passed on to somebody else
+    "not_in_scenario",  # the user left: the app could not go on without what the scenario does not say
     "turn_limit",
     "app_error",
     "not_asked",  # the app said "later", refused our key or was not reached
@@ -40,7 +41,7 @@ UserFaultKind = Literal[
     "invents_fact",
     "part_unsaid",
 ]
-LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off")
+LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off", "not_in_scenario")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
 HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
 GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simulated user nor the app said it

@@ -30,6 +30,7 @@ MOST_ANEW = 2  # times that a trial is held anew because of its simulated user
 USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
 CANNOT_TELL = "cannot_tell"  # the cause of what is missing because a judge says that it cannot be told
 NO_REPLY = "no_reply"  # the cause of what is missing because the app gave no answer, where that says nothing of it
+NOT_IN_SCENARIO = "not_in_scenario"  # the cause of what is missing because the app asked for what no scenario says
 CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
 
 

@@ -14,6 +14,9 @@ class Usage:
 
     `cached_calls` come on top: they were answered from the store, and cost nothing.
 
+    Of the prompts' tokens `cached_tokens` were read from the provider's cache, and of the replies' `reasoning_tokens`
+    were thought; both are 0 where a provider does not tell.
+
     `malformed_calls` are those of the calls whose reply was of no use, because it was not in the form asked for.
 
     `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. What they
@@ -28,6 +31,8 @@ class Usage:
     completion_tokens: int = 0
     cost_usd: float | None = None
     malformed_calls: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         known = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
@@ -40,6 +45,8 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             sum(known) if known else None,
             self.malformed_calls + other.malformed_calls,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
 

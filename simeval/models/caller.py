@@ -67,7 +67,8 @@ class Caller:
                 kind,
                 model=self.model.name,
                 quoted_texts=quoted_texts,
-                was_cut=made.is_cut or made.is_filtered,
+                was_cut=made.is_cut,
+                was_filtered=made.is_filtered,
             ),
         )
 

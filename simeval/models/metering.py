@@ -69,6 +69,8 @@ class Metered(Wrapped):
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens
         usage.completion_tokens += completion.completion_tokens
+        usage.cached_tokens += completion.cached_tokens
+        usage.reasoning_tokens += completion.reasoning_tokens
         if completion.cost_usd is not None:
             usage.cost_usd = (usage.cost_usd or 0.0) + completion.cost_usd
         return completion

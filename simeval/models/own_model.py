@@ -11,7 +11,7 @@ from simeval.core.logs import warn_all
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Model, Request, Wrapped
 
-_COUNTED = ("prompt_tokens", "completion_tokens")
+_COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 
 
 class OwnModel(Wrapped):
@@ -28,8 +28,8 @@ class OwnModel(Wrapped):
 
         found = await capture(answer)
         if isinstance(found, Completion) and not (wrong := _wrong_in(found)):
-            asked, answered = (int(getattr(found, name) or 0) for name in _COUNTED)
-            return replace(found, prompt_tokens=asked, completion_tokens=answered)
+            counted: dict[str, Any] = {name: int(getattr(found, name) or 0) for name in _COUNTED}
+            return replace(found, **counted)
         if isinstance(found, Caught):
             if isinstance(found.error, ModelError):
                 raise found.error

@@ -68,6 +68,8 @@ class ReplyCache:
         form: object = None if request.reply is None else [request.reply.__name__, request.reply.json_schema]
         if request.probabilities:
             form = [form, "probabilities"]
+        if request.stop:
+            form = [form, "stop", *request.stop]
         options = {name: str(value) for name, value in request.options.items() if name != LIMIT}
         parts = [model, {**self.address, **options}, request.messages(), request.temperature, request.seed, form]
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

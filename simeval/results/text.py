@@ -147,4 +147,11 @@ def show_spent(usage: Mapping[str, Usage], seconds: float) -> str:
     counts = ((used.failed_calls, "failed"), (used.malformed_calls, "of no use"), (used.ended_calls, "ended early"))
     notes = [f"{n} {what}" for n, what in counts if n]
     calls = counted_of(used.calls, "model call") + (f" ({', '.join(notes)})" if notes else "")
-    return f"{calls}, {used.prompt_tokens + used.completion_tokens} tokens{cost}, {seconds:.1f} s"
+    return f"{calls}, {_tokens(used)}{cost}, {seconds:.1f} s"
+
+
+def _tokens(used: Usage) -> str:
+    """Say how many tokens were used, and of them were read from a cache or thought."""
+    parts = ((used.cached_tokens, "cached"), (used.reasoning_tokens, "reasoning"))
+    notes = [f"{n} {what}" for n, what in parts if n]
+    return f"{used.prompt_tokens + used.completion_tokens} tokens" + (f" ({', '.join(notes)})" if notes else "")

@@ -13,12 +13,14 @@ HOW_THEY_ENDED = {
     "goal_satisfied": "reached their goal",
     "gave_up": "gave up",
     "handed_off": "were handed over",
+    "not_in_scenario": "were asked for what the scenario does not say",
     "turn_limit": "ran out of turns",
 }
 ENDINGS: Mapping[Ending, str] = {  # how one conversation ended
     "goal_satisfied": "the user reached the goal",
     "gave_up": "the user gave up",
     "handed_off": "the user was handed over",
+    "not_in_scenario": "the app asked for what the scenario does not say",
     "turn_limit": "the turns ran out",
     "app_error": "the app failed",
     "not_asked": "the app could not be asked",

@@ -8,6 +8,7 @@ from zlib import crc32
 
 from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.core.near_misses import OPENINGS as NEAR_MISS_OPENINGS
+from simeval.models.protocol.prompt_texts import built_in
 from simeval.models.providers.offline_scorer import scorer_reply
 from simeval.testing.behaviour import Behaviour, Role
 from simeval.testing.replies import audit_reply, judge_reply, proposal_reply, rubric_reply, user_reply
@@ -15,6 +16,7 @@ from simeval.testing.replies import audit_reply, judge_reply, proposal_reply, ru
 Reply = dict[str, Any] | str
 
 _PLAYS_USER = "You are a person who is typing"
+_MAY_LEAVE = built_in("user").parts["free"]
 # how the prompts of simeval begin
 _PROMPTS: Mapping[str, Role] = {
     _PLAYS_USER: "user",
@@ -68,7 +70,7 @@ def _user(messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
     message, goes_on = f"Question {said + 1}: what can you do{case}", said + 1 < behaviour.user_messages
     if not system.startswith(_PLAYS_USER):
         return {"message": f"{message}?", "continue": goes_on}
-    if goes_on or '"satisfied"' not in system:
+    if goes_on or _MAY_LEAVE not in prompt:
         return user_reply(f"{message}?", goes_on=True)
     return user_reply("" if said >= behaviour.user_messages else f"{message}.")
 

@@ -17,6 +17,10 @@ LEVELS = ("It says nothing of Paris.", "It names Paris among others.", "It says 
 THEN = Expectation(
     expected_behavior="The assistant says Paris", rubric=LEVELS, evaluator=SuccessRateEvaluator(min_proportion=0.2)
 )
+BY_CRITERIA = Expectation(
+    criteria=["The assistant says Paris", "The assistant says that it is in France"],
+    evaluator=SuccessRateEvaluator(min_proportion=0.2),
+)
 SCENARIO = ScenarioTest(
     title="Capital",
     given="A schoolchild",
@@ -78,13 +82,27 @@ async def test_a_run_that_is_stopped_and_resumed_says_what_a_whole_one_says(base
     assert talks[0] == talks[1]
 
 
-async def test_a_model_that_cannot_judge_passes_nothing(base_url: str) -> None:
+@pytest.mark.parametrize(
+    ("then", "settings"),
+    [
+        (THEN, {}),
+        (THEN, {"judge_reply": "label"}),
+        (BY_CRITERIA, {}),
+        (BY_CRITERIA, {"judge_reply": "label"}),
+        (THEN, {"judge_repeats": 2}),
+    ],
+    ids=["rating", "label", "criteria", "criteria by label", "repeated"],
+)
+async def test_a_model_that_cannot_judge_passes_nothing(
+    base_url: str, then: Expectation, settings: dict[str, Any]
+) -> None:
     road = "openai-compatible"
 
     async def app(message: str) -> str:
         return "I'd love to take a bite of this lemon and honey!"
 
-    result = await engine(base_url, road, judge=f"{road}/{NAME}").evaluate(SCENARIO, app)
+    judging = engine(base_url, road, judge=f"{road}/{NAME}", **settings)
+    result = await judging.evaluate(replace(SCENARIO, then=then), app)
 
     assert not result.passed
     assert result.outcome in ("error", "inconclusive", "fail")

@@ -11,7 +11,16 @@ from simeval.core.conversation import ATTACK, GIVEN, Beginning, Conversation
 from simeval.core.redaction import cleaned
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.settings import Settings
-from simeval.core.trial import MOST_ANEW, NO_REPLY, USER_FAULT, Failure, Trial, TrialConversation, failure_of
+from simeval.core.trial import (
+    MOST_ANEW,
+    NO_REPLY,
+    NOT_IN_SCENARIO,
+    USER_FAULT,
+    Failure,
+    Trial,
+    TrialConversation,
+    failure_of,
+)
 from simeval.core.world import WorldMaker
 from simeval.core.writing_style import PERSONA
 from simeval.engine.actors.app import Memory
@@ -25,15 +34,18 @@ from simeval.engine.actors.world import open_world
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.users.audit import Auditor
 from simeval.engine.users.faults import find_faults, with_faults
+from simeval.engine.users.state import takes_leave
 from simeval.engine.users.talk import UserFault
 from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.scorers.base import Scorer
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.scenario import ScenarioTest
+from simeval.suites.scenario import ScenarioTest, shorten
 from simeval.suites.script import Step
 from simeval.suites.user_mix import UserPersona
+
+LONGEST_QUOTE = 120  # characters of what an app asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +88,7 @@ class Conversations:
             held, bookmark = await self._held(trial, anew, beginning, state)
             if self.scenarios[trial.scenario].needs_replies:
                 held = missing_without_replies(held)
+            held = missing_in_scenario(held)
             faults = () if held.failure else await self._faults(held)
             if not faults or self.settings.on_user_fault != "retry" or len(anew) >= MOST_ANEW:
                 return self._noted(held, faults)
@@ -207,6 +220,17 @@ def missing_without_replies(held: TrialConversation) -> TrialConversation:
         return held
     problem = f"the app answered with nothing at turn {empty}"
     return replace(held, failure=Failure(stage="app", error=problem, cause=NO_REPLY))
+
+
+def missing_in_scenario(held: TrialConversation) -> TrialConversation:
+    """Return a conversation that ended because its scenario says too little as one that is missing: nobody failed."""
+    if held.failure is not None or held.conversation.ended != NOT_IN_SCENARIO:
+        return held
+    said = held.conversation.messages
+    asked = said[-3] if len(said) > 2 and takes_leave(said[-2]) else said[-1]  # a last word has an answer, too
+    quoted = shorten(" ".join(asked.content.split()), LONGEST_QUOTE)
+    problem = f"the scenario does not say what the app asked for, so that its user left: {quoted!r}"
+    return replace(held, failure=Failure(stage="simulator", error=problem, cause=NOT_IN_SCENARIO))
 
 
 def _session_of(app: Callable[..., Any], memory: Memory) -> str | None:

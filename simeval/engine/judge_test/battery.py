@@ -55,7 +55,7 @@ class _Judge:
     async def grade(self, case: Case, repeat: int) -> Grade:
         """Return what the judge replies about an answer. Raises ModelError."""
         request = _request(GradeRequest, case, prompt=self.prompt, seed=repeat_seed(self.seed, repeat))
-        return await self.caller.ask(request, Grade, quoted_texts=[case.answer])
+        return await self.caller.ask(request, request.reads, quoted_texts=[case.answer])
 
 
 class _CanaryRequest(GradeRequest):

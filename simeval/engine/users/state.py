@@ -5,6 +5,8 @@
        ▲                                                                                          │
        └────────────────────────── open, no_progress ◄── status ──► satisfied, handed_off, gave_up ──► [left]
 
+Whoever was asked before, and does not know what the app cannot go on without, may leave while it asks.
+
 A turn without progress costs one of the patience that the trial's seed gave; without any left the user gives up,
 whatever is asked. All of it follows from the messages, so that a conversation that was broken off goes on as it was.
 """
@@ -16,7 +18,8 @@ from simeval.core import seeds
 from simeval.core.conversation import STATUS, Ending, Message
 from simeval.core.identifiers import details, told_details
 from simeval.core.wording import asks, hands_over, promises, words
-from simeval.models.protocol.replies import Status, UserReply
+from simeval.models.protocol.prompts import was_asked_before
+from simeval.models.protocol.replies import NOT_KNOWN, Status, UserReply
 from simeval.suites.scenario import ScenarioTest
 
 PATIENCE = (3, 6)  # turns without progress that a person bears, at least and at most
@@ -26,6 +29,7 @@ ENDINGS: Mapping[Status, Ending] = {
     "satisfied": "goal_satisfied",
     "gave_up": "gave_up",
     "handed_off": "handed_off",
+    NOT_KNOWN: "not_in_scenario",
 }
 
 
@@ -83,7 +87,8 @@ def decide(state: UserState, reply: UserReply, history: Sequence[Message]) -> tu
             return replace(message, content=""), "gave_up"
         return replace(message, metadata={STATUS: reply.status}), None
     ending = ENDINGS.get(reply.status)
-    if ending is None or not state.may_leave:
+    may_leave = state.may_leave or (reply.status == NOT_KNOWN and was_asked_before(history))
+    if ending is None or not may_leave:
         return message, None
     if any(words(each.content) == words(message.content) for each in history if each.role == "user"):
         message = replace(message, content="")

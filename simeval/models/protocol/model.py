@@ -44,11 +44,18 @@ class Request(Protocol):
         """What goes into the call as it is."""
 
     @property
+    def stop(self) -> Sequence[str]:
+        """The texts at which the server is to end the reply."""
+
+    @property
     def reply(self) -> type[Reply] | None:
         """The JSON object to answer with; None for free text."""
 
     def messages(self) -> Sequence[ChatMessage]:
         """Render the prompt."""
+
+    def shared(self) -> Mapping[int, int]:
+        """Return how many characters of a message other requests begin with, too, by the message's place."""
 
     def addressed(self, options: Mapping[str, Any]) -> Self:
         """Return the request with options of its role."""
@@ -71,7 +78,8 @@ class Completion:
     end; `refusal` is how the model refused to answer, where its protocol has a field for that. `seconds` is how long a
     call that is not hurried took, without any wait for its turn, `first_text_seconds` how long the first text took of
     one that was streamed. `first_token` holds the probabilities of the likeliest first tokens, where they were asked
-    for.
+    for. `cached_tokens` of the prompt were read from the provider's cache, `reasoning_tokens` of the reply were
+    thought.
     """
 
     text: str
@@ -84,6 +92,8 @@ class Completion:
     seconds: float | None = None
     first_text_seconds: float | None = None
     first_token: Mapping[str, float] = field(default_factory=dict)
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @runtime_checkable

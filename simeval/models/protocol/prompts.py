@@ -13,7 +13,7 @@ from datetime import date
 from functools import lru_cache, partial
 from html import escape
 from math import inf
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
@@ -24,20 +24,30 @@ from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import user_chat
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.replies import (
+    AttackReply,
     AuditReply,
     Grade,
     OpeningReply,
     PlainReply,
     PlainStayingReply,
+    PlainStuckReply,
     Reply,
     RubricReply,
     StayingReply,
+    StuckReply,
     UserReply,
+    grade_on,
 )
 from simeval.models.protocol.request import ModelRequest
 from simeval.models.protocol.transcripts import Excerpt, beginning_and_end, end_state, excerpt, texts_of, tool_name
 
+CONVERSATION = "<conversation>"
 LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
+Moment = Literal["first", "held", "stuck", "free"]  # of a conversation, for its user
+_READ_AS: Mapping[UserFormat, Mapping[Moment, type[UserReply]]] = {
+    "json": {"first": OpeningReply, "held": StayingReply, "stuck": StuckReply, "free": UserReply},
+    "text": {"first": PlainStayingReply, "held": PlainStayingReply, "stuck": PlainStuckReply, "free": PlainReply},
+}
 
 
 # All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
@@ -85,7 +95,7 @@ def _examples(examples: Sequence[LabelledExample]) -> str:
 
 def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None) -> str:
     """Write a conversation with one escaped, numbered element for each message that is `shown`, by default all."""
-    lines, most = ["<conversation>"], inf if shown is None else shown.most
+    lines, most = [CONVERSATION], inf if shown is None else shown.most
     for number, message in enumerate(messages, 1):
         if shown is not None and number in shown.left_out:
             lines += [_left_out(messages, shown)] if number == shown.left_out[0] else []
@@ -118,8 +128,9 @@ def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
 class UserTurn(ModelRequest):
     """Asks for a simulated user's next message.
 
-    `is_held` says that the user cannot leave now, `untold` are details that it has not told yet. The history is given
-    in turns of a chat with roles reversed, as it was said; what the app called and looked up is not in it.
+    `is_held` says that the user cannot leave now, `untold` are details that it has not told yet: both are told at the
+    end, after all that earlier requests held, too. The history is given in turns of a chat with roles reversed, as it
+    was said; what the app called and looked up is not in it.
     """
 
     given: str
@@ -138,15 +149,18 @@ class UserTurn(ModelRequest):
 
     @property
     def reply(self) -> type[Reply] | None:
-        return None if self.format == "text" else self.reads
+        """The form that is asked for: the same at every turn, so that requests begin alike wherever it is counted."""
+        return None if self.format == "text" else UserReply
 
     @property
     def reads(self) -> type[UserReply]:
         """What the model's answer is read as."""
-        stays = self.is_held or not self.history
-        if self.format == "text":
-            return PlainStayingReply if stays else PlainReply
-        return StayingReply if stays and self.history else OpeningReply if stays else UserReply
+        return _READ_AS[self.format][self._moment]
+
+    @property
+    def stop(self) -> Sequence[str]:
+        """The end of the line that a message in plain text is to be."""
+        return ("\n",) if self.format == "text" else ()
 
     @property
     def place_of_problem(self) -> int:
@@ -154,13 +168,36 @@ class UserTurn(ModelRequest):
         return 0
 
     def first_messages(self) -> list[ChatMessage]:
-        form = "first" if not self.history else "held" if self.is_held else "free"
-        style, untold = tuple((self.writing_style or {}).items()), ", ".join(self.untold)
-        system = _user_system(self.prompt, f"{self.format}_{form}", self.given, self.when, style, untold)
+        """Return what is the same at every turn, then what was said, and at the end what is new."""
+        style, fenced = tuple((self.writing_style or {}).items()), _fence(self.given, self.when)
+        said = user_chat.reversed_roles(
+            self.history,
+            opener=self.prompt.render("opener"),
+            format=self.format,
+            examples=self.prompt.parts["text_examples"] if self.format == "text" else "",
+        )
+        said[-1]["content"] = f"{fenced.without_mark(said[-1]['content'])}\n\n{self._last(fenced)}"
         return [
-            {"role": "system", "content": system},
-            *user_chat.reversed_roles(self.history, opener=self.prompt.render("opener"), format=self.format),
+            {"role": "system", "content": _user_system(self.prompt, self.format, self.given, self.when, style)},
+            *said,
         ]
+
+    def shared(self) -> Mapping[int, int]:
+        """Return where what the scenario's trials have in common ends, and what this trial's turns have."""
+        fenced, said = _fence(self.given, self.when), self.first_messages()
+        of_trial = _fenced_style(fenced, tuple((self.writing_style or {}).items()))
+        of_all, *_ = said[0]["content"].split(of_trial) if of_trial else [said[0]["content"]]
+        return {0: len(of_all), len(said) - 1: len(said[-1]["content"]) - len(self._last(fenced))}
+
+    def _last(self, fenced: user_chat.Fence) -> str:
+        """Return what the user is told at the end of the chat: what it has not told yet, and whether it may leave."""
+        return fenced(_last(self.prompt, self._moment, ", ".join(self.untold)))
+
+    @property
+    def _moment(self) -> Moment:
+        if not self.history:
+            return "first"
+        return "free" if not self.is_held else "stuck" if was_asked_before(self.history) else "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +208,19 @@ class AttackTurn(UserTurn):
     prompt: Prompt = field(default_factory=partial(built_in, "attack"))
 
     @property
+    def reply(self) -> type[Reply] | None:
+        return None if self.format == "text" else AttackReply
+
+    @property
     def reads(self) -> type[UserReply]:
-        return PlainStayingReply if self.format == "text" else OpeningReply
+        return PlainStayingReply if self.format == "text" else AttackReply
+
+    @property
+    def stop(self) -> Sequence[str]:
+        return ()
+
+    def shared(self) -> Mapping[int, int]:
+        return {}
 
     def first_messages(self) -> list[ChatMessage]:
         fenced = user_chat.Fence(self.given, self.when, *self.refused)
@@ -187,28 +235,39 @@ class AttackTurn(UserTurn):
         opener = self.prompt.render("opener")
         return [
             {"role": "system", "content": system},
-            *user_chat.reversed_roles(self.history, opener=opener, format=self.format),
+            *user_chat.reversed_roles(self.history, opener=opener, format=self.format, has_status=False),
         ]
 
 
-@lru_cache(maxsize=1_000)  # at most turns of a conversation it is the same
-def _user_system(
-    prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...], untold: str
-) -> str:
-    """Return what a simulated user is told, with a fence around all that others wrote."""
-    fenced, texts = _told(given, when, writing_style)
-    return prompt.render("system", **texts, untold=fenced(untold) if untold else None, form=prompt.render(form))
+def was_asked_before(history: Sequence[Message]) -> bool:
+    """Return whether a user has answered an answer before, so that it may have said that it does not know something."""
+    return sum(message.role == "user" for message in history) > 1
+
+
+_fence = lru_cache(maxsize=1_000)(user_chat.Fence)  # of a scenario it is always the same
 
 
 @lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
-def _told(
-    given: str, when: str, writing_style: tuple[tuple[str, str], ...]
-) -> tuple[user_chat.Fence, Mapping[str, str | None]]:
-    """Return the fence around what a simulated user is told, and the texts within it."""
-    fenced = user_chat.Fence(given, when, *(text for _, text in writing_style))
-    style = "\n".join(f"{axis}: {text}" for axis, text in writing_style)
-    told = {"given": fenced(given), "when": fenced(when), "writing_style": fenced(style) if style else None}
-    return fenced, {"fence": fenced.notice, **told}
+def _user_system(prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...]) -> str:
+    """Return what a simulated user is told, with a fence around all that others wrote."""
+    fenced = _fence(given, when)
+    return prompt.render(
+        "system",
+        form=prompt.render(form),
+        fence=fenced.notice,
+        given=fenced(given),
+        when=fenced(when),
+        writing_style=_fenced_style(fenced, writing_style),
+    )
+
+
+def _fenced_style(fenced: user_chat.Fence, writing_style: tuple[tuple[str, str], ...]) -> str | None:
+    return fenced("\n".join(f"{axis}: {text}" for axis, text in writing_style)) if writing_style else None
+
+
+@lru_cache(maxsize=1_000)
+def _last(prompt: Prompt, moment: Moment, untold: str) -> str:
+    return prompt.render("last", untold=untold or None, moment=prompt.render(moment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,6 +339,11 @@ class JudgeRequest(ModelRequest):
         started = self.conversation[0].started if self.conversation else None
         return None if started is None else day_of(started)
 
+    def shared(self) -> Mapping[int, int]:
+        """Return where the conversation begins: what stands before is the same in all trials."""
+        place = len(said := self.first_messages()) - 1
+        return {place: max(0, said[place]["content"].find(CONVERSATION))}
+
     def texts(self) -> Mapping[str, str | None]:
         """Return what fills the places that all prompts of judges have."""
         state, day = end_state(self.conversation), self.day
@@ -304,6 +368,12 @@ class GradeRequest(JudgeRequest):
     prompt: Prompt = field(default_factory=partial(built_in, "judge"))
 
     reply: ClassVar[type[Reply]] = Grade
+
+    @property
+    def reads(self) -> type[Grade]:
+        """What the judge's answer is read as: the message that it names is looked up among the assistant's."""
+        numbered = enumerate(self.conversation, 1)
+        return grade_on(tuple(number for number, message in numbered if message.role == "assistant"))
 
     def first_messages(self) -> list[ChatMessage]:
         user = self.prompt.render(

@@ -2,14 +2,24 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from simeval.core.conversation import UserFaultKind
-from simeval.core.rubric_levels import equal_levels
+from simeval.core.rubric_levels import MEETS_FROM, equal_levels
 from simeval.errors import MalformedReply
 from simeval.models.protocol.lenient_json import Unended, objects_in
 from simeval.models.protocol.thoughts import answer_in
@@ -46,14 +56,16 @@ def json_object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-Status = Literal["open", "no_progress", "satisfied", "gave_up", "handed_off"]
+Status = Literal["open", "no_progress", "satisfied", "handed_off", "gave_up", "not_known"]
 STAYING: tuple[Status, ...] = ("open", "no_progress")
+NOT_KNOWN: Status = "not_known"
 
 
 class UserReply(Reply):
     """How a simulated user finds the app's answer, and its next message.
 
-    The message may be empty where the user leaves: satisfied, handed over to somebody else, or because it gives up.
+    The message may be empty where the user leaves: satisfied, handed over to somebody else, because it gives up, or
+    because it is asked for something that it does not know.
     """
 
     status: Status
@@ -61,29 +73,37 @@ class UserReply(Reply):
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
         status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
     )
+    staying: ClassVar[Collection[Status]] = STAYING  # statuses in which it must say something
 
     @field_validator("message")
     @classmethod
     def _says_something(cls, message: str, info: Any) -> str:
-        if not message and info.data.get("status", "open") in STAYING:
+        if not message and info.data.get("status", "open") in cls.staying:
             raise ValueError("an empty message cannot continue the conversation")
         return message
 
 
 class StayingReply(UserReply):
-    """The same of a user who cannot leave now: the app waits for an answer."""
+    """The same of a user who cannot leave now, as the app waits for an answer: whatever it finds, it says something."""
 
-    message: Text
-    json_schema: ClassVar[Mapping[str, Any]] = json_object(
-        status={"type": "string", "enum": list(STAYING)}, message={"type": "string", "minLength": 1}
-    )
+    staying: ClassVar[Collection[Status]] = get_args(Status)
 
 
-class OpeningReply(UserReply):
-    """The first message of a simulated user, which cannot be empty; there is nothing yet to find good or bad."""
+class StuckReply(StayingReply):
+    """The same of a user who was asked before: it may leave because of something that it does not know."""
+
+    staying: ClassVar[Collection[Status]] = tuple(each for each in get_args(Status) if each != NOT_KNOWN)
+
+
+class OpeningReply(StayingReply):
+    """The first message of a simulated user; there is nothing yet to find good or bad."""
 
     status: Status = "open"
-    message: Text
+
+
+class AttackReply(OpeningReply):
+    """A simulated attacker's next message."""
+
     json_schema: ClassVar[Mapping[str, Any]] = json_object(message={"type": "string", "minLength": 1})
 
 
@@ -94,13 +114,14 @@ class PlainReply(UserReply):
         "[END]": "satisfied",
         "[GIVE UP]": "gave_up",
         "[HANDED OVER]": "handed_off",
+        "[NOT KNOWN]": NOT_KNOWN,
     }
 
     @classmethod
     def read(cls, text: str) -> Self:
         """Return what a model wrote up to the first mark, or to where it goes on to speak for the other side."""
         found = _MARK.search(text)
-        said = _OTHER_SIDE.split(text[: found.start()] if found else text)[0]
+        said = _FENCE_MARK.sub("", _OTHER_SIDE.split(text[: found.start()] if found else text)[0])
         said = _OWN_LABEL.sub("", said.strip()).strip()
         if len(said) > 1 and said[0] + said[-1] in ('""', "“”"):
             said = said[1:-1]
@@ -116,11 +137,18 @@ class PlainReply(UserReply):
 class PlainStayingReply(PlainReply):
     """The same of a user who cannot leave now: marks are passed over."""
 
-    message: Text
     marks: ClassVar[Mapping[str, Status]] = {}
 
 
-_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER)\s*\]", re.IGNORECASE)
+class PlainStuckReply(PlainReply):
+    """The same of a user who was asked before: of the marks one counts."""
+
+    marks: ClassVar[Mapping[str, Status]] = {"[NOT KNOWN]": NOT_KNOWN}
+
+
+_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*\]", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?…؟]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』）]*|[.!?…؟]+[\"'”’»)\]]*\Z|\S(?=[ \t]*\n)")
+_FENCE_MARK = re.compile(r"\[/?[0-9a-f]{8}\]")  # which a weak model repeats
 _OTHER_SIDE = re.compile(r"(?im)^\s*(?:assistant|chatbot|bot|ai)\s*:")
 _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 
@@ -128,16 +156,38 @@ _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 class Grade(Reply):
     """A judge's rating of one conversation, with its reasons first so that they come before the number.
 
-    None says that the conversation does not show whether the expectation is met.
+    None says that the conversation does not show whether the expectation is met. `message` is the number of the
+    assistant's message that the rating rests on; a prompt in place of simeval's need not ask for it.
     """
 
     reasoning: Reasoning
+    message: int | None = None
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)] | None
+    numbers: ClassVar[Collection[int] | None] = None  # of the assistant's messages; None for those that nobody looks up
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning={"type": "string"},
+        message={"type": "integer", "minimum": 1},
         # llama.cpp's grammars hold bounds of integers only
         score={"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, {"type": "null"}]},
     )
+
+    @model_validator(mode="after")
+    def _rests_on_a_message(self) -> Self:
+        if self.numbers is None or "message" not in self.model_fields_set or self.message in self.numbers:
+            return self
+        if self.message is None and (self.score is None or self.score < MEETS_FROM):
+            return self
+        raise ValueError(f"message {self.message} is none of the assistant's")
+
+
+@lru_cache(maxsize=1_000)  # conversations of one length are looked up alike
+def grade_on(assistants: tuple[int, ...]) -> type[Grade]:
+    """Return the rating of a conversation in which messages of these numbers are the assistant's."""
+
+    class GradeOnConversation(Grade):
+        numbers: ClassVar[Collection[int] | None] = frozenset(assistants)
+
+    return GradeOnConversation
 
 
 class RubricReply(Reply):
@@ -172,24 +222,33 @@ class AuditReply(Reply):
 R = TypeVar("R", bound=Reply)
 
 
-def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[str] = (), was_cut: bool = False) -> R:
+def read_reply(
+    text: str,
+    kind: type[R],
+    *,
+    model: str,
+    quoted_texts: Sequence[str] = (),
+    was_cut: bool = False,
+    was_filtered: bool = False,
+) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
     The object may stand in a code fence or among other text; what the model thought before is passed over. Its form may
     be repaired, never a value. Where several objects are valid, they must
     say the same. One that stands in `quoted_texts`, what the model was shown of an app, is a quotation and no reply.
-    Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it.
+    Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it: it counts up to its
+    last sentence. What a filter has withheld in part counts for nothing.
     Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
     said = answer_in(text, model)
     if issubclass(kind, PlainReply):
-        return cast("R", _read_plain(said, kind, model, was_cut))
+        return cast("R", _read_plain(said, kind, model, was_cut=was_cut, was_filtered=was_filtered))
     quoted = [reply for each in quoted_texts if "{" in each for reply in _replies(each, kind)]
     valid: list[R] = []
     problem = "no JSON object"
-    for found in objects_in(_unquoted(said), was_cut=was_cut):
+    for found in objects_in(_unquoted(said), was_cut=was_cut or was_filtered):
         if found.value is None:  # what a broken object quotes is not the reply
             raise MalformedReply(model, problem="no JSON object that is whole", reply=text)
         try:
@@ -208,11 +267,15 @@ def read_reply(text: str, kind: type[R], *, model: str, quoted_texts: Sequence[s
     raise MalformedReply(model, problem=problem, reply=text)
 
 
-def _read_plain(text: str, kind: type[PlainReply], model: str, was_cut: bool) -> PlainReply:
-    if was_cut and not kind.is_whole(text):
-        raise MalformedReply(model, problem="a message that was cut", reply=text)
+def _read_plain(text: str, kind: type[PlainReply], model: str, *, was_cut: bool, was_filtered: bool) -> PlainReply:
+    whole = text
+    if (was_cut or was_filtered) and not kind.is_whole(text):
+        ends = [] if was_filtered else [found.end() for found in _SENTENCE_END.finditer(text)]
+        if not ends:
+            raise MalformedReply(model, problem="a message that was cut", reply=text)
+        whole = text[: ends[-1]]
     try:
-        return kind.read(text)
+        return kind.read(whole)
     except ValidationError:
         raise MalformedReply(model, problem="an empty reply", reply=text) from None
 
@@ -251,7 +314,7 @@ def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
         if not (found and schema):
             raise
         return kind.model_validate(_formed(_unwrapped(found, schema), schema))
-    if found and len(found) > len(kind.__pydantic_fields__):
+    if found and not found.keys() <= kind.__pydantic_fields__.keys():
         _named(found, schema.get("properties", {}))  # refuses one that says a thing twice
     return reply
 

@@ -45,6 +45,15 @@ class ModelRequest(ABC):
         return [*said[:place], {"role": said[place]["role"], "content": told}, *said[place + 1 :]]
 
     @property
+    def stop(self) -> Sequence[str]:
+        """The texts at which the server is to end the reply; they do not stand in it."""
+        return ()
+
+    def shared(self) -> Mapping[int, int]:
+        """Return how many characters of a message other requests begin with, too, by the message's place."""
+        return {}
+
+    @property
     def place_of_problem(self) -> int:
         """The message at whose end it is told what was wrong: the last."""
         return -1

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from itertools import cycle
 from typing import Any
 
 from simeval.core.conversation import STATUS, ChatMessage, Message
@@ -16,17 +17,20 @@ from simeval.core.media import shown
 from simeval.core.setting_choices import UserFormat
 
 NOTHING_SAID = "(The chatbot sent an empty message.)"
-FENCE_DIGITS = 12
+FENCE_DIGITS = 8
 
 # What tokenizers of common models take for the bounds of a turn; and what a person does not see.
 _CONTROL = re.compile(r"<(?=\||/?s>|<SYS>>|</SYS>>|(?:start|end)_of_turn>|(?:bos|eos)>)|\[(?=/?INST\])", re.IGNORECASE)
-_MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER)\s*)\]", re.IGNORECASE)
+_MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*)\]", re.IGNORECASE)
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one each time
 _UNSEEN = r"[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n\u200c\u200d\ufe0e\ufe0f]]"
 
 
 class Fence:
-    """Fences texts by a mark that cannot stand in them: it is made from them all."""
+    """Fences texts by a mark that is made from some of them, so that it cannot stand in those; in others it is undone.
+
+    A mark of what a scenario says is the same in all of its trials, and so is all that stands before what differs.
+    """
 
     def __init__(self, *texts: str) -> None:
         self.mark = sha256("\0".join(texts).encode(errors="replace")).hexdigest()[:FENCE_DIGITS]
@@ -38,7 +42,11 @@ class Fence:
 
     def __call__(self, text: str) -> str:
         """Return a text between two marks, as it is but for what no person sees."""
-        return f"[{self.mark}]\n{seen(text)}\n[/{self.mark}]"
+        return f"[{self.mark}]\n{self.without_mark(seen(text))}\n[/{self.mark}]"
+
+    def without_mark(self, text: str) -> str:
+        """Return a text in which the mark is broken, should it stand there."""
+        return text.replace(self.mark, f"{self.mark[:1]} {self.mark[1:]}") if self.mark in text else text
 
 
 @lru_cache(maxsize=2_000)  # a message is shown again at every turn
@@ -52,15 +60,25 @@ def seen(text: str) -> str:
     return _CONTROL.sub(lambda match: f"{match[0]} ", text)
 
 
-def reversed_roles(history: Sequence[Message], *, opener: str, format: UserFormat) -> list[ChatMessage]:
+@lru_cache
+def example_turns(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the turns of example chats, by their paragraphs: the other side's and one's own by turns."""
+    return tuple(zip(cycle(("user", "assistant")), text.split("\n\n")))
+
+
+def reversed_roles(
+    history: Sequence[Message], *, opener: str, format: UserFormat, has_status: bool = True, examples: str = ""
+) -> list[ChatMessage]:
     """Return a conversation in turns for the model that plays its user, after an `opener` of the other side's.
 
-    What the user said stands there in the form in which it is to be written.
+    What the user said stands there in the form in which it is to be written. `examples` go before it.
     """
-    turns: list[ChatMessage] = [{"role": "user", "content": opener}]
+    turns: list[ChatMessage] = [{"role": role, "content": said} for role, said in example_turns(examples) if said]
+    turns.append({"role": "user", "content": opener})
     for message in history:
         if message.role == "user":
-            turn: ChatMessage = {"role": "assistant", "content": _own(message, is_first=len(turns) == 1, format=format)}
+            own = message.content if format == "text" else _own(message, has_status=has_status)
+            turn: ChatMessage = {"role": "assistant", "content": own}
         else:
             heard = seen(message.content)
             heard = _MARK.sub(r"(\1)", heard) if format == "text" else heard
@@ -72,8 +90,6 @@ def reversed_roles(history: Sequence[Message], *, opener: str, format: UserForma
     return turns
 
 
-def _own(message: Message, *, is_first: bool, format: UserFormat) -> str:
-    if format == "text":
-        return message.content
-    status: dict[str, Any] = {} if is_first else {"status": message.metadata.get(STATUS, "open")}
+def _own(message: Message, *, has_status: bool) -> str:
+    status: dict[str, Any] = {"status": message.metadata.get(STATUS, "open")} if has_status else {}
     return _as_json({**status, "message": message.content})

@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from simeval.core.conversation import FIRST_TEXT
+from simeval.core.conversation import FIRST_TEXT, ChatMessage
 from simeval.core.logs import log
 from simeval.core.validation import closest
 from simeval.core.waits import seconds_of
@@ -30,7 +30,7 @@ from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT
 from simeval.models.providers.keys import require_key
 from simeval.models.providers.litellm_session import close_session, open_session
-from simeval.models.providers.litellm_table import listed
+from simeval.models.providers.litellm_table import listed, parts_of
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.providers.openai_format import (
     UNAUTHORIZED,
@@ -65,6 +65,8 @@ _KINDS: Mapping[str, ModelErrorKind] = {
 _OPENAI = "openai/"
 _LIKE_OPENAI = (_OPENAI, "hosted_vllm/", "lm_studio/", "llamafile/")  # whose list of models is where OpenAI's is
 SCHEMA = "json_schema"  # the option; LiteLLM has none of this name
+_ANTHROPIC = ("anthropic", "claude")  # in the names of models that cache only up to marks
+_OWN_MARKS = "cache_control_injection_points"  # LiteLLM's option
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
 _OBJECTS = re.compile(r" ssl:<[^>]*>| ssl:default| <[\w.]+ object at 0x\w+>")
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
@@ -113,6 +115,7 @@ class LiteLLMModel:
     _session: Any = field(default=None, init=False, repr=False)
     _is_open: bool = field(default=False, init=False, repr=False)
     _dialect: Dialect = field(default_factory=Dialect, init=False, repr=False)
+    _marks_cache: bool = field(default=False, init=False)
 
     def check(self) -> None:
         """Raise DefinitionError where the name has no provider LiteLLM knows. Makes no call."""
@@ -151,6 +154,7 @@ class LiteLLMModel:
         if text is None and not (is_cut(choice) or is_filtered(choice) or refusal):
             raise ModelError(self.name, kind="malformed", problem="the reply has no text")
         usage = getattr(response, "usage", None)
+        cached_tokens, reasoning_tokens = parts_of(usage)
         return Completion(
             text=text or "",
             prompt_tokens=getattr(usage, "prompt_tokens", 0) or 0,
@@ -161,6 +165,8 @@ class LiteLLMModel:
             refusal=refusal,
             first_token=first_token_of(choice),
             first_text_seconds=getattr(response, "_hidden_params", {}).get(FIRST_TEXT),
+            cached_tokens=cached_tokens,
+            reasoning_tokens=reasoning_tokens,
         )
 
     async def context_tokens(self) -> int | None:
@@ -195,6 +201,8 @@ class LiteLLMModel:
             options.setdefault("stream_options", {"include_usage": True})
         while True:
             asked = self._dialect.asked(request, schema)
+            if self._marks_cache and _OWN_MARKS not in options:
+                asked["messages"] = marked(asked["messages"], request.shared())
             clock = perf_counter()
             try:
                 response = await litellm.acompletion(**self._arguments({**asked, "max_retries": 0, **options}))
@@ -241,6 +249,8 @@ class LiteLLMModel:
             is_listed = not litellm.model_cost.keys().isdisjoint((self.name, self.name.partition("/")[2]))
             if is_listed and not litellm.supports_response_schema(self.name):
                 self._dialect.refused.add("json_schema")
+            is_anthropic = any(each in self.name.lower() for each in _ANTHROPIC)
+            self._marks_cache = is_anthropic and litellm.utils.supports_prompt_caching(self.name)
             self._dialect.thinks = is_listed and litellm.supports_reasoning(self.name)
 
     def _arguments(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,6 +288,17 @@ class LiteLLMModel:
             return ModelUnusable(self.name, kind=kind, problem=problem)
         headers = getattr(error, "litellm_response_headers", None) or {}
         return ModelError(self.name, kind=kind, problem=problem, retry_after=seconds_of(headers.get("retry-after")))
+
+
+def marked(messages: Sequence[ChatMessage], shared: Mapping[int, int]) -> list[Mapping[str, Any]]:
+    """Return messages with a mark of Anthropic's after what is `shared`: so many characters, by a message's place."""
+    found: list[Mapping[str, Any]] = [*messages]
+    for place, characters in shared.items():
+        text = messages[place]["content"]
+        first: dict[str, Any] = {"type": "text", "text": text[:characters], "cache_control": {"type": "ephemeral"}}
+        parts = [first, {"type": "text", "text": text[characters:]}]
+        found[place] = {**messages[place], "content": [each for each in parts if each["text"]]}
+    return found
 
 
 def _choice(response: Any) -> Mapping[str, Any]:

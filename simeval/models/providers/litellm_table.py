@@ -46,9 +46,25 @@ def listed(name: str) -> Mapping[str, Any]:
 def tokens_of(usage: Mapping[str, Any]) -> tuple[int, int]:
     """Return the tokens of the prompt and of the reply, with those it thought, which xAI counts beside the others."""
     prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-    thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
+    _, thought = parts_of(usage)
     is_beside = thought and usage.get("total_tokens") == prompt + completion + thought
     return prompt, completion + thought if is_beside else completion
+
+
+def parts_of(usage: Any) -> tuple[int, int]:
+    """Return how many tokens of the prompt were read from a cache, and how many of the reply were thought.
+
+    `usage` is a mapping, as a server sends it, or LiteLLM's object.
+    """
+    return _part(usage, "prompt_tokens_details", "cached_tokens"), _part(
+        usage, "completion_tokens_details", "reasoning_tokens"
+    )
+
+
+def _part(usage: Any, of: str, name: str) -> int:
+    for each in (of, name):
+        usage = usage.get(each) if isinstance(usage, Mapping) else getattr(usage, each, None)
+    return int(usage or 0)
 
 
 @lru_cache(maxsize=100)  # at every call of a model
@@ -74,7 +90,7 @@ def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
     paid, said_price = prices
     if not (is_number(paid) and is_number(said_price)):
         return None
-    cached = min(prompt, int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0))
+    cached = min(prompt, parts_of(usage)[0])
     kept = entry.get(f"cache_read_input_token_cost{tier}", entry.get("cache_read_input_token_cost"))
     kept_price = kept if is_number(kept) else paid
     return (prompt - cached) * paid + cached * kept_price + completion * said_price

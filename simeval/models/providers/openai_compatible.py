@@ -24,7 +24,7 @@ from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
 from simeval.models.providers.keys import OF_THE_USER, key_missing
-from simeval.models.providers.litellm_table import cost_of, listed, tokens_of
+from simeval.models.providers.litellm_table import cost_of, listed, parts_of, tokens_of
 from simeval.models.providers.openai_format import (
     ELSEWHERE,
     UNAUTHORIZED,
@@ -234,6 +234,7 @@ class CompatibleModel:
             usage = answer.get("usage") or {}
             choice = answer["choices"][0] if "choices" in answer else {}
             prompt_tokens, completion_tokens = tokens_of(usage)
+            cached_tokens, reasoning_tokens = parts_of(usage)
             return Completion(
                 text=said,
                 is_cut=is_cut(choice),
@@ -244,6 +245,8 @@ class CompatibleModel:
                 completion_tokens=completion_tokens,
                 cost_usd=cost_of(self._entry, usage),
                 first_text_seconds=first_text_seconds,
+                cached_tokens=cached_tokens,
+                reasoning_tokens=reasoning_tokens,
             )
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
             problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"

@@ -40,7 +40,8 @@ class Dialect:
     """What an endpoint takes of what it is asked: what it refuses once is left out from then on.
 
     A reply is asked for by its schema, without its least lengths, as any JSON object, then by the prompt alone; its
-    length by `max_tokens`, then by `max_completion_tokens`; temperature, seed and probabilities may be refused, too.
+    length by `max_tokens`, then by `max_completion_tokens`; temperature, seed, stops and
+    probabilities may be refused, too.
     A model that `thinks` has no limit but one of the user's: what it thinks would count.
     """
 
@@ -58,6 +59,8 @@ class Dialect:
         form = _FORMS[0] if json_schema is True else self._first(_FORMS if json_schema else _FORMS[1:])
         if request.reply is not None and form is not None:
             asked["response_format"] = _response_format(request.reply, form, bounded=MIN_LENGTH not in self.refused)
+        if request.stop and "stop" not in self.refused:
+            asked["stop"] = list(request.stop)
         if request.probabilities and "logprobs" not in self.refused:
             asked |= {"logprobs": True, "top_logprobs": MOST_LIKELY}
         return {"messages": request.messages(), **asked}
@@ -101,6 +104,7 @@ _REFUSALS = {
     "temperature": re.compile(r"temperature", re.IGNORECASE),
     "logprobs": re.compile(r"log_?probs", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "stop": re.compile(r"\bstop(?:_sequences)?\b", re.IGNORECASE),
 }
 
 

@@ -161,13 +161,14 @@ def _facts(document: Json, counted: str) -> list[tuple[str, str]]:
     cost = used.get("cost_usd")
     anew = f" ({repeats} ratings each)" if repeats > 1 else ""
     tokens = used["prompt_tokens"] + used["completion_tokens"]
+    cached = f" ({used['cached_tokens']:,} of them cached)" if used.get("cached_tokens") else ""
     facts = [
         ("App", document["app"]),
         ("Judge", f"{played['judge']}{anew}" if "judge" in played else ""),
         ("Simulated user", played.get("user", "")),
         ("Conversations", counted),
         ("Model calls", f"{used['calls']:,}"),
-        ("Tokens", f"{tokens:,}"),
+        ("Tokens", f"{tokens:,}{cached}"),
         ("Cost", f"${cost:,.4f}" if cost is not None else "not known" if used["calls"] else ""),
         ("Time", _time(document["seconds"])),
         ("Started", document["started"][:19].replace("T", " ") + " UTC"),

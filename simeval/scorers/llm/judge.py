@@ -19,7 +19,6 @@ from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest
-from simeval.models.protocol.replies import Grade
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.controls import ExpectationControls
 from simeval.scorers.llm.panel import facts_of, of_each_judge, require_readable, told_left_out
@@ -141,8 +140,9 @@ def mean_rating(ratings: Sequence[Rating]) -> Score:
 async def _rating(request: GradeRequest, judge: Caller, repeat: int, seed: int) -> Rating:
     heard = [message.content for message in request.conversation]
     asked = request if request.seed == seed else replace(request, seed=seed)
-    grade = await judge.ask(asked, Grade, quoted_texts=heard)
-    reasoning = judge.redactor.clean(grade.reasoning)
+    grade = await judge.ask(asked, request.reads, quoted_texts=heard)
+    rests_on = "" if grade.message is None else f" (message {grade.message})"
+    reasoning = f"{judge.redactor.clean(grade.reasoning)}{rests_on}"
     if log.isEnabledFor(DEBUG):
         log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
     if grade.score is None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import ModelError
-from simeval.models.protocol.prompts import ChatRequest, UserTurn
+from simeval.models.protocol.prompts import AttackTurn, ChatRequest, UserTurn
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 from tests.support.chat_server import Body, chat_server, refused, said
@@ -182,6 +182,23 @@ async def test_where_no_server_answers_no_context_is_known(make: Make) -> None:
     await model.close()
 
 
+async def test_plain_text_is_asked_for_up_to_the_end_of_a_line_where_that_is_taken(make: Make) -> None:
+    turn = UserTurn(given="a", when="b", writing_style=None, history=(), seed=1, format="text")
+
+    def answer(body: Body) -> tuple[int, Body]:
+        return (
+            refused("Unsupported parameter: 'stop' is not supported with this model.") if "stop" in body else said("hi")
+        )
+
+    async with chat_server(answer) as server:
+        model = make(server.base_url)
+        for _ in range(2):
+            await model.complete(turn)
+        await model.close()
+
+    assert [body.get("stop") for body in server.bodies] == [["\n"], None, None]
+
+
 async def test_a_server_on_this_machine_needs_no_key(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     async with chat_server(lambda _: said("hello")) as server:
@@ -194,7 +211,7 @@ async def test_a_server_on_this_machine_needs_no_key(make: Make, monkeypatch: py
 
 
 async def test_a_least_length_that_is_refused_is_left_out_of_the_schema(make: Make) -> None:
-    opening = UserTurn(given="a", when="b", writing_style=None, history=(), seed=1)
+    opening = AttackTurn(given="a", when="b", writing_style=None, history=(), seed=1)
 
     def answer(body: Body) -> tuple[int, Body]:
         if "minLength" in json.dumps(body["response_format"]):

@@ -142,6 +142,30 @@ async def test_plain_text_that_was_cut_is_asked_for_with_more_room_unless_its_en
         assert (await Caller(marked, AT_ONCE).ask(grading(), PlainReply)).message == "Thanks."
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("I want to send back the boots. They are too", "I want to send back the boots."),
+        ('It says "no"! Why? Because I', 'It says "no"! Why?'),
+        ("It costs 3.50 euros. And 4.", "It costs 3.50 euros. And 4."),
+        ("届きません。いつ", "届きません。"),
+        ("hi\nwhere is", "hi"),
+    ],
+)
+async def test_plain_text_that_was_cut_counts_up_to_its_last_sentence(text: str, message: str) -> None:
+    model = ScriptedModel([Completion(text=text, is_cut=True)])
+
+    assert (await Caller(model, AT_ONCE).ask(grading(), PlainReply)).message == message
+    assert model.calls == 1
+
+
+async def test_plain_text_of_which_a_filter_withheld_the_end_counts_for_nothing() -> None:
+    model = ScriptedModel([Completion(text="Here it is. And", is_filtered=True)])
+
+    with pytest.raises(ModelError, match="withheld by the content filter"):
+        await Caller(model, AT_ONCE).ask(grading(), PlainReply)
+
+
 async def test_a_temperature_that_was_given_is_raised_too() -> None:
     model = ScriptedModel([BAD, BAD, GOOD])
 

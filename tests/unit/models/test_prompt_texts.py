@@ -39,15 +39,15 @@ USER = source_of("user")
 # What models read by each version: where a text or its rendering is changed, raise the version in its file, and then
 # write both here.
 READ = {
-    "attack": ("1", "787295a9cf77"),
+    "attack": ("2", "f469f5774346"),
     "audit": ("2", "7c8c605a42f9"),
-    "criteria": ("2", "c6e03f5c363a"),
-    "judge": ("4", "e51ab4fe5a03"),
-    "criterion_label": ("2", "ec9cbc36fe3f"),
-    "judge_label": ("2", "2e4966e93471"),
+    "criteria": ("3", "87be27a29419"),
+    "judge": ("5", "b6fdee7135ab"),
+    "criterion_label": ("3", "0fe441e5e72b"),
+    "judge_label": ("3", "f4b2225f4e50"),
     "proposal": ("1", "6447d48136ee"),
     "rubric": ("2", "ff50379806d8"),
-    "user": ("3", "25a9e646faa2"),
+    "user": ("4", "fe8b31208aa8"),
 }
 
 
@@ -142,14 +142,14 @@ def test_an_optional_placeholder_may_be_left_out_and_no_other() -> None:
     [
         (
             USER + "{goal}",
-            r"^prompt user: there is no placeholder \{goal\} in its part 'text_free'; ",
+            r"^prompt user: there is no placeholder \{goal\} in its part 'free'; ",
         ),
         (
             USER.replace("# opener\n", "# opener\n{given}"),
             r"no placeholder \{given\} in its part 'opener'; ",
         ),
         (USER.replace("# opener", "# later"), r"^prompt user: there is no part 'opener'; add a line '# opener'"),
-        ("# system\n{given}\n# json_held\n", r"^prompt user: there is no part 'opener'"),
+        ("# system\n{given}\n# held\n", r"^prompt user: there is no part 'json'"),
     ],
 )
 def test_a_text_that_cannot_take_its_place_is_refused(text: str, problem: str) -> None:

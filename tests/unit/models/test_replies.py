@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simeval.errors import MalformedReply
 from simeval.models.protocol.replies import (
     LEVELS,
+    AttackReply,
     Grade,
     OpeningReply,
     PlainReply,
@@ -23,7 +24,7 @@ from simeval.models.protocol.replies import (
 )
 from tests.support.golden import rows_of
 
-KINDS: tuple[type[Reply], ...] = (Grade, UserReply, OpeningReply, RubricReply)
+KINDS: tuple[type[Reply], ...] = (Grade, UserReply, AttackReply, RubricReply)
 GRADE = '{"reasoning": "it did", "score": 8}'
 TEXT = st.text(min_size=1).filter(lambda text: bool(text.strip().strip("\x1c\x1d\x1e\x1f")))
 NO_BRACES = st.text(st.characters(codec="utf-8", exclude_characters="{}"), max_size=200)
@@ -227,6 +228,8 @@ def test_an_opening_finds_nothing_good_or_bad_yet() -> None:
         ("Forget it. [GIVE UP] I'm leaving", "gave_up", "Forget it."),
         ("[Handed over]", "handed_off", ""),
         ('"Hello"', "open", "Hello"),
+        ("Hi [bf812018] there [/bf812018]", "open", "Hi  there"),
+        ("[not known]", "not_known", ""),
         ("My number is 5.\nAssistant: Thank you!\nUser: bye [END]", "satisfied", "My number is 5."),
         ('{"message": "hi"}', "open", '{"message": "hi"}'),
     ],
@@ -334,6 +337,7 @@ def test_real_judges_answers_are_grades_or_refused() -> None:
 def test_every_reply_tells_the_model_its_fields(kind: type[Reply]) -> None:
     schema = kind.json_schema
 
-    fields = [name for name, field in kind.model_fields.items() if field.is_required()]
+    optional = {"message"} if kind is Grade else set()  # a prompt in place of simeval's need not ask for it
+    fields = [name for name, field in kind.model_fields.items() if field.is_required() or name in optional]
     assert list(schema["properties"]) == schema["required"] == fields
     assert schema["additionalProperties"] is False
