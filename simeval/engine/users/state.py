@@ -10,7 +10,7 @@ whatever is asked. All of it follows from the messages, so that a conversation t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from simeval.core import seeds
 from simeval.core.conversation import STATUS, Ending, Message
@@ -58,8 +58,34 @@ def draw_patience(seed: int) -> int:
     return seeds.generator(seed, "patience").randint(*PATIENCE)
 
 
-def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: int) -> UserState:
-    """Return the state of a user who had so much patience and to whom this was said."""
+@dataclass(slots=True)
+class Progress:
+    """Counts the turns without progress of one conversation, of which each message is read once."""
+
+    spent: int = 0
+    _heard: set[tuple[str, ...]] = field(default_factory=set)
+    _read: int = 0
+
+    def after(self, history: Sequence[Message]) -> int:
+        """Return how many there are: those the user found so, and answers that the app has given before."""
+        for message in history[self._read :]:
+            if message.role == "assistant":
+                spoken = words(message.content)
+                self.spent += spoken in self._heard
+                self._heard.add(spoken)
+            else:
+                self.spent += message.metadata.get(STATUS) == "no_progress"
+        self._read = len(history)
+        return self.spent
+
+
+def read_state(
+    scenario: ScenarioTest, history: Sequence[Message], *, patience: int, progress: Progress | None = None
+) -> UserState:
+    """Return the state of a user who had so much patience and to whom this was said.
+
+    `progress` is what was counted of the same conversation before.
+    """
     told = [message.content for message in history if message.role == "user"]
     answer = history[-1].content if history else ""
     is_asked = bool(history) and asks(answer, after=told[-1] if told else "")
@@ -67,7 +93,7 @@ def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: 
         untold=_untold(scenario, told),
         is_asked=is_asked,
         is_held=not history or is_held(scenario, history),
-        patience=patience - _spent(history),
+        patience=patience - (progress or Progress()).after(history),
     )
 
 
@@ -102,10 +128,11 @@ def is_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
 
     No loop may arise: whoever has been held so by many answers in a row, and had nothing new to tell, may leave.
     """
+    last = next((place for place in reversed(range(len(history))) if history[place].role == "assistant"), None)
+    if last is None or not _holds(history, last):
+        return False
     said = [message.content for message in history if message.role == "user"]
     answers = [place for place, message in enumerate(history) if message.role == "assistant"]
-    if not answers or not _holds(history, answers[-1]):
-        return False
     in_a_row = len(answers) > LONGEST_HOLD and all(_holds(history, place) for place in answers[-LONGEST_HOLD - 1 :])
     return not in_a_row or _untold(scenario, said[:-LONGEST_HOLD]) != _untold(scenario, said)
 
@@ -119,19 +146,8 @@ def _holds(history: Sequence[Message], place: int) -> bool:
 
 def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:
     script = f"{scenario.given}\n{scenario.when}"
-    known = frozenset[str]().union(*(told_details(script, text) for text in told))
-    return tuple(each for each in details(script) if each not in known)
-
-
-def _spent(history: Sequence[Message]) -> int:
-    """Count the turns without progress: those the user found so, and answers that the app has given before."""
-    heard: set[tuple[str, ...]] = set()
-    spent = 0
-    for message in history:
-        if message.role == "assistant":
-            spoken = words(message.content)
-            spent += spoken in heard
-            heard.add(spoken)
-        else:
-            spent += message.metadata.get(STATUS) == "no_progress"
-    return spent
+    untold = details(script)
+    for text in told if untold else ():
+        if known := told_details(script, text):
+            untold = tuple(each for each in untold if each not in known)
+    return untold
