@@ -89,7 +89,7 @@ class Simulator:
             format=self.format,
             prompt=self.prompt,
         )
-        answers = [message.content for message in history if message.role == "assistant"]
+        answers = [each.content for each in history if each.role == "assistant" and "{" in each.content]
         reply = await self.caller.ask(request, request.reads, quoted_texts=answers)
         seconds = perf_counter() - clock
         message, ending = decide(state, reply, history)

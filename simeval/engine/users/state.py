@@ -60,14 +60,22 @@ def draw_patience(seed: int) -> int:
 
 @dataclass(slots=True)
 class Progress:
-    """Counts the turns without progress of one conversation, of which each message is read once."""
+    """What was said in one conversation, of which each message is read once.
 
+    `told` is what the user has said, `spent` are the turns without progress: those the user found so, and answers that
+    the app has given before.
+    """
+
+    told: list[str] = field(default_factory=list)
     spent: int = 0
     _heard: set[tuple[str, ...]] = field(default_factory=set)
     _read: int = 0
+    _script: str = ""
+    _untold: tuple[str, ...] = ()
+    _looked: int = 0  # at so many of `told` for details of the script
 
-    def after(self, history: Sequence[Message]) -> int:
-        """Return how many there are: those the user found so, and answers that the app has given before."""
+    def read(self, history: Sequence[Message]) -> None:
+        """Read what is new in the conversation."""
         for message in history[self._read :]:
             if message.role == "assistant":
                 spoken = words(message.content)
@@ -75,8 +83,17 @@ class Progress:
                 self._heard.add(spoken)
             else:
                 self.spent += message.metadata.get(STATUS) == "no_progress"
+                self.told.append(message.content)
         self._read = len(history)
-        return self.spent
+
+    def untold(self, scenario: ScenarioTest) -> tuple[str, ...]:
+        """Return the details of a scenario that are not told yet."""
+        script = _script_of(scenario)
+        if script != self._script:  # the user has found something out
+            self._script, self._untold, self._looked = script, details(script), 0
+        self._untold = _without(self._untold, script, self.told[self._looked :])
+        self._looked = len(self.told)
+        return self._untold
 
 
 def read_state(
@@ -84,16 +101,17 @@ def read_state(
 ) -> UserState:
     """Return the state of a user who had so much patience and to whom this was said.
 
-    `progress` is what was counted of the same conversation before.
+    `progress` is of the same conversation, as far as it was read before.
     """
-    told = [message.content for message in history if message.role == "user"]
+    progress = progress or Progress()
+    progress.read(history)
     answer = history[-1].content if history else ""
-    is_asked = bool(history) and asks(answer, after=told[-1] if told else "")
+    is_asked = bool(history) and asks(answer, after=progress.told[-1] if progress.told else "")
     return UserState(
-        untold=_untold(scenario, told),
+        untold=progress.untold(scenario),
         is_asked=is_asked,
         is_held=not history or is_held(scenario, history),
-        patience=patience - (progress or Progress()).after(history),
+        patience=patience - progress.spent,
     )
 
 
@@ -145,8 +163,16 @@ def _holds(history: Sequence[Message], place: int) -> bool:
 
 
 def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:
-    script = f"{scenario.given}\n{scenario.when}"
-    untold = details(script)
+    script = _script_of(scenario)
+    return _without(details(script), script, told)
+
+
+def _script_of(scenario: ScenarioTest) -> str:
+    return f"{scenario.given}\n{scenario.when}"
+
+
+def _without(untold: tuple[str, ...], script: str, told: Sequence[str]) -> tuple[str, ...]:
+    """Return the details of a script that these texts do not tell."""
     for text in told if untold else ():
         if known := told_details(script, text):
             untold = tuple(each for each in untold if each not in known)
