@@ -26,6 +26,7 @@ EVENTS = 500
 SIZES = {"function": (10, 60), "http": (10, 30), "stream": (4, 10)}
 WHEN = "The user asks for opening hours. The user asks for the address. The user asks for the prices."
 LONG = 10  # conversations
+_SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -139,12 +140,13 @@ async def _long(turns: int) -> float:
 
     said, answered = iter(range(10**9)), iter(range(10**9))
 
-    def app(message: str) -> str:
-        return f"The order {next(answered)} is on its way, and it will be with you in some days."
+    async def app(message: str) -> str:
+        await asyncio.sleep(0)
+        return f"{_words(next(answered))}: that is on its way, and it will be with you in some days."
 
     model = ScriptedModel(
         {
-            "user": lambda _: user_reply(f"And where is the parcel {next(said)} that I have sent?", goes_on=True),
+            "user": lambda _: user_reply(f"And where is {_words(next(said))}?", goes_on=True),
             "judge": [judge_reply(9)],
         }
     )
@@ -161,6 +163,11 @@ async def _long(turns: int) -> float:
     cpu = process_time() - cpu
     assert all(len(each.responses) == turns for each in result.conversations)
     return cpu / (LONG * turns)
+
+
+def _words(number: int) -> str:
+    """Return five words that no other number has."""
+    return " ".join(_SYLLABLES[number // 8**place % 8] * 2 + _SYLLABLES[place] for place in range(5))
 
 
 @contextmanager

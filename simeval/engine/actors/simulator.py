@@ -10,7 +10,7 @@ from simeval.core.setting_choices import UserFormat
 from simeval.engine.actors.bookmark import Bookmark
 from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.users.hands import Hands
-from simeval.engine.users.state import UserState, decide, draw_patience, read_state
+from simeval.engine.users.state import Progress, UserState, decide, draw_patience, read_state
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import UserTurn
@@ -47,10 +47,10 @@ class Simulator:
 
     async def talk(self, exchange: Exchange, said: list[Message], *, turns: int) -> Ending:
         """Talk on after what was `said`, to which all is added, for at most so many turns; otherwise as `run`."""
-        patience = draw_patience(self.seed)
+        patience, progress = draw_patience(self.seed), Progress()
         for _ in range(turns):
             scenario = self.hands.informed(self.scenario) if self.hands else self.scenario
-            state = read_state(scenario, said, patience=patience)
+            state = read_state(scenario, said, patience=patience, progress=progress)
             if state.has_had_enough:
                 return "gave_up"
             message, ending = await self._write(scenario, state, tuple(said))
@@ -89,7 +89,7 @@ class Simulator:
             format=self.format,
             prompt=self.prompt,
         )
-        answers = [message.content for message in history if message.role == "assistant"]
+        answers = [each.content for each in history if each.role == "assistant" and "{" in each.content]
         reply = await self.caller.ask(request, request.reads, quoted_texts=answers)
         seconds = perf_counter() - clock
         message, ending = decide(state, reply, history)

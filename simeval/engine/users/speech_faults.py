@@ -1,6 +1,7 @@
 """Faults of simulated users in how they speak: twice, for others, of the simulation, in another language."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -29,16 +30,18 @@ _QUESTION = re.compile(r"[?？؟\d]")
 
 def repeats_itself(talk: Talk) -> Found:
     """Find messages that say again what was answered."""
-    said: list[tuple[int, str, str]] = []
+    said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
     for place, text in talk.user:
         spoken = " ".join(words(text))
-        answered = talk.app_before(place)[-1:]
-        same = [each for each in said if _says_the_same(spoken, each[1])] if len(words(text)) >= LEAST_REPEATED else ()
+        answered = talk.answer_before(place)
+        alike = said["".join(filter(str.isdigit, spoken))]  # another number says another thing
+        is_long = len(words(text)) >= LEAST_REPEATED
+        same = [each for each in alike if ratio(spoken, each[1], score_cutoff=NEARLY_EQUAL)] if is_long else ()
         if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
             for earlier, _, heard in same:
                 if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
-        said.append((place, spoken, "".join(answered)))
+        alike.append((place, spoken, "".join(answered)))
 
 
 def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
@@ -66,15 +69,6 @@ def _is_unanswered(talk: Talk, place: int, *, of: str) -> bool:
     if not has(f"asks {of}", typed(dict(talk.user)[place])):
         return False
     return not any(asks(answer) or has(f"tells {of}", typed(answer)) for answer in talk.app_before(place))
-
-
-def _says_the_same(spoken: str, before: str) -> bool:
-    """Return whether two messages differ in a few letters at most; another number says another thing."""
-    return ratio(spoken, before, score_cutoff=NEARLY_EQUAL) > 0 and _digits(spoken) == _digits(before)
-
-
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
 
 
 def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
@@ -175,7 +169,7 @@ def only_thanks(talk: Talk) -> Found:
     """Find three courtesies in a row, or one short message three times, that answer no question of the app."""
     row = 0
     for at, (place, text) in enumerate(talk.user):
-        answered = "".join(talk.app_before(place)[-1:])
+        answered = "".join(talk.answer_before(place))
         row = row + 1 if _only_thanks(text) and not asks_anything(answered) else 0
         is_again = len(words(text)) == 1 and not _QUESTION.search(text) and _said_thrice(talk, at)
         if row >= THANKS_IN_A_ROW or (is_again and not asks_anything(answered)):

@@ -12,7 +12,7 @@ whatever is asked. All of it follows from the messages, so that a conversation t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from simeval.core import seeds
 from simeval.core.conversation import STATUS, Ending, Message
@@ -62,16 +62,60 @@ def draw_patience(seed: int) -> int:
     return seeds.generator(seed, "patience").randint(*PATIENCE)
 
 
-def read_state(scenario: ScenarioTest, history: Sequence[Message], *, patience: int) -> UserState:
-    """Return the state of a user who had so much patience and to whom this was said."""
-    told = [message.content for message in history if message.role == "user"]
+@dataclass(slots=True)
+class Progress:
+    """What was said in one conversation, of which each message is read once.
+
+    `told` is what the user has said, `spent` are the turns without progress: those the user found so, and answers that
+    the app has given before.
+    """
+
+    told: list[str] = field(default_factory=list)
+    spent: int = 0
+    _heard: set[tuple[str, ...]] = field(default_factory=set)
+    _read: int = 0
+    _script: str = ""
+    _untold: tuple[str, ...] = ()
+    _looked: int = 0  # at so many of `told` for details of the script
+
+    def read(self, history: Sequence[Message]) -> None:
+        """Read what is new in the conversation."""
+        for message in history[self._read :]:
+            if message.role == "assistant":
+                spoken = words(message.content)
+                self.spent += spoken in self._heard
+                self._heard.add(spoken)
+            else:
+                self.spent += message.metadata.get(STATUS) == "no_progress"
+                self.told.append(message.content)
+        self._read = len(history)
+
+    def untold(self, scenario: ScenarioTest) -> tuple[str, ...]:
+        """Return the details of a scenario that are not told yet."""
+        script = _script_of(scenario)
+        if script != self._script:  # the user has found something out
+            self._script, self._untold, self._looked = script, details(script), 0
+        self._untold = _without(self._untold, script, self.told[self._looked :])
+        self._looked = len(self.told)
+        return self._untold
+
+
+def read_state(
+    scenario: ScenarioTest, history: Sequence[Message], *, patience: int, progress: Progress | None = None
+) -> UserState:
+    """Return the state of a user who had so much patience and to whom this was said.
+
+    `progress` is of the same conversation, as far as it was read before.
+    """
+    progress = progress or Progress()
+    progress.read(history)
     answer = history[-1].content if history else ""
-    is_asked = bool(history) and asks(answer, after=told[-1] if told else "")
+    is_asked = bool(history) and asks(answer, after=progress.told[-1] if progress.told else "")
     return UserState(
-        untold=_untold(scenario, told),
+        untold=progress.untold(scenario),
         is_asked=is_asked,
         is_held=not history or is_held(scenario, history),
-        patience=patience - _spent(history),
+        patience=patience - progress.spent,
     )
 
 
@@ -107,10 +151,11 @@ def is_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
 
     No loop may arise: whoever has been held so by many answers in a row, and had nothing new to tell, may leave.
     """
+    last = next((place for place in reversed(range(len(history))) if history[place].role == "assistant"), None)
+    if last is None or not _holds(history, last):
+        return False
     said = [message.content for message in history if message.role == "user"]
     answers = [place for place, message in enumerate(history) if message.role == "assistant"]
-    if not answers or not _holds(history, answers[-1]):
-        return False
     in_a_row = len(answers) > LONGEST_HOLD and all(_holds(history, place) for place in answers[-LONGEST_HOLD - 1 :])
     return not in_a_row or _untold(scenario, said[:-LONGEST_HOLD]) != _untold(scenario, said)
 
@@ -123,20 +168,17 @@ def _holds(history: Sequence[Message], place: int) -> bool:
 
 
 def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:
-    script = f"{scenario.given}\n{scenario.when}"
-    known = frozenset[str]().union(*(told_details(script, text) for text in told))
-    return tuple(each for each in details(script) if each not in known)
+    script = _script_of(scenario)
+    return _without(details(script), script, told)
 
 
-def _spent(history: Sequence[Message]) -> int:
-    """Count the turns without progress: those the user found so, and answers that the app has given before."""
-    heard: set[tuple[str, ...]] = set()
-    spent = 0
-    for message in history:
-        if message.role == "assistant":
-            spoken = words(message.content)
-            spent += spoken in heard
-            heard.add(spoken)
-        else:
-            spent += message.metadata.get(STATUS) == "no_progress"
-    return spent
+def _script_of(scenario: ScenarioTest) -> str:
+    return f"{scenario.given}\n{scenario.when}"
+
+
+def _without(untold: tuple[str, ...], script: str, told: Sequence[str]) -> tuple[str, ...]:
+    """Return the details of a script that these texts do not tell."""
+    for text in told if untold else ():
+        if known := told_details(script, text):
+            untold = tuple(each for each in untold if each not in known)
+    return untold

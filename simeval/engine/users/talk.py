@@ -1,7 +1,9 @@
 """A conversation as detectors of users' faults read it, and a fault that they find."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from simeval.core.conversation import Conversation, UserFaultKind
 from simeval.suites.scenario import ScenarioTest
@@ -49,6 +51,11 @@ class Talk:
     def app_before(self, place: int) -> list[str]:
         """Return what the app said before a place."""
         return [text for at, text in self.app if at < place]
+
+    def answer_before(self, place: int) -> list[str]:
+        """Return the last thing that the app said before a place, if any."""
+        last = bisect_left(self.app, place, key=itemgetter(0))
+        return [text for _, text in self.app[max(0, last - 1) : last]]
 
     def user_before(self, place: int) -> list[str]:
         """Return what the user said before a place."""
