@@ -48,6 +48,11 @@ def secrets_in(text: str) -> list[str]:
     return _read(text)[1]
 
 
+def logs_in(url: str) -> bool:
+    """Return whether an address says who asks, by a user's name or a password."""
+    return _USER.search(url) is not None
+
+
 @lru_cache(maxsize=1_000)
 def mark_of(text: str) -> str:
     """Return a mark of a text with secrets: the same for the same text, and no help in guessing them."""

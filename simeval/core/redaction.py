@@ -17,6 +17,7 @@ from simeval.core.serialization import nested, plain
 from simeval.errors import DefinitionError
 
 MASK = "[secret]"
+CUT = "…"  # behind what is quoted in part
 SHORTEST = 8  # characters; shorter values would mask ordinary words
 SHORTEST_LEARNT = 6  # of what is known to be secret
 
@@ -115,12 +116,23 @@ class Redactor:
         """Return the text with every secret masked."""
         for secret in self.secrets:
             text = text.replace(secret, MASK)
+        if CUT in text and self.secrets:
+            text = self._without_beginnings(text)
         for pattern in self.patterns:
             text = pattern.sub(_mask, text)
         lowered = text.lower()
         for marker, shape, masked in _SHAPES:
             if marker in lowered:
                 text = shape.sub(masked, text)
+        return text
+
+    def _without_beginnings(self, text: str) -> str:
+        """Return a text with the beginnings of secrets masked that it quotes up to where it is cut off."""
+        begins = re.compile("|".join({re.escape(secret[:SHORTEST_LEARNT]) for secret in self.secrets}))
+        for found in reversed([*begins.finditer(text)]):
+            end = text.find(CUT, found.end())
+            if end > 0 and any(secret.startswith(text[found.start() : end]) for secret in self.secrets):
+                text = f"{text[: found.start()]}{MASK}{text[end:]}"
         return text
 
 
@@ -175,6 +187,8 @@ def secret_options(options: Mapping[str, object]) -> list[object]:
             found += secret_headers(value) if name in _HEADERS else secret_options(value)
         elif _NAMES.search(name):
             found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += [secret for each in value if isinstance(each, Mapping) for secret in secret_options(each)]
     return found
 
 

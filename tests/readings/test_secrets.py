@@ -3,6 +3,7 @@
 import json
 import stat
 import sys
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,11 @@ import pytest
 from aiohttp import web
 
 from simeval.core.credentials import secrets_in, shown, shown_name
+from simeval.core.redaction import Redactor
+from simeval.errors import DefinitionError
+from simeval.models.protocol.prompts import ChatRequest
+from simeval.models.providers.litellm_model import LiteLLMModel
+from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of, name_of
@@ -31,14 +37,27 @@ PLANTED = {
     "cookie": "crumbs-of-session",
     "variable": "takenFromEnv",
     "body": "key-in-the-body",
+    "listed": "key-in-a-list",
+    "login": "password-at-login",
+    "header_of_login": "header of the login",
 }
 SUITE = """
 app:
   url: {url}
-  request: {{message: "{{message}}", api_key: {body}, region: "${{SHOP_REGION}}"}}
+  before:
+    - url: {url}
+      request: {{password: {login}}}
+      headers: {{X-Login: {header_of_login}}}
+      take: {{said: $.reply}}
+  request:
+    message: "{{message}}"
+    login: "{{said}}"
+    api_key: {body}
+    accounts: [{{token: {listed}}}]
+    region: "${{SHOP_REGION}}"
   headers:
     X-Shop: {header}
-    Authorization: Bearer {bearer}
+    X-Owner: Bearer {bearer}
     Cookie: session={cookie}
     X-Region: ${{SHOP_REGION}}
 sample_size: 5
@@ -103,7 +122,77 @@ async def test_no_secret_of_an_app_at_a_url_is_in_anything_shown_or_kept(tmp_pat
         done = [await run(partial(simeval, folder, *each, **environment)) for each in commands]
 
     assert (folder / "json.out").exists(), done[0].stderr
+    assert ("[secret]" in (folder / "json.out").read_text(encoding="utf-8")) or answer is breaks
     assert not found_in(folder, *(each.stdout + each.stderr for each in done))
+
+
+@pytest.mark.parametrize("judge", ["openai-compatible/x", "openai/x"])
+async def test_no_secret_of_a_model_is_in_anything_shown_or_kept(tmp_path: Path, judge: str) -> None:
+    application = web.Application()
+    application.router.add_route("*", "/{rest:.*}", refuses)
+    (tmp_path / "app.py").write_text("def handle(message):\n    return 'I track orders.'\n", encoding="utf-8")
+    _, _, rest = SUITE.format(url="x", **PLANTED).partition("sample_size")
+    scored, _, _ = rest.partition("      scorer")
+    rated = "      expected_behavior: Tracks orders\n      evaluator: {type: success_rate, min_proportion: 0.5}\n"
+    (tmp_path / "suite.yaml").write_text(f"sample_size{scored}{rated}", encoding="utf-8")
+    run = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
+    async with serving(application) as url:
+        base = f"api_base={url}/v1?code={PLANTED['code']}"
+        headers = f'extra_headers={{"X-Team": "{PLANTED["header"]}"}}'
+        options = [f"--model-option={each}" for each in (base, headers, f"api_key={PLANTED['token']}")]
+        asked = ["run", "suite.yaml", "--app=app:handle", f"--judge-model={judge}", *options, *REPORTS]
+        commands = [[*asked, "--log-level=debug"], ["runs"], ["show", "last"], ["view", "--bundle=site"]]
+        done = [await run(partial(simeval, tmp_path, *each)) for each in commands]
+
+    (tmp_path / "suite.yaml").unlink()
+    assert "[secret]" in done[0].stderr, done[0].stderr
+    assert not found_in(tmp_path, *(each.stdout + each.stderr for each in done))
+
+
+async def refuses(request: web.Request) -> web.Response:
+    """Refuse a call of a model's, and quote all that was sent."""
+    said = f"no such model: {request.raw_path} {[*request.headers.values()]}"
+    return web.json_response({"error": {"message": said}}, status=404)
+
+
+def test_a_password_in_an_address_and_a_header_for_another_are_refused_before_anything_is_sent() -> None:
+    with pytest.raises(DefinitionError, match="a user in the address, and the header Authorization"):
+        HttpApp(url="http://me:pass-1@h/chat", headers={"Authorization": "Bearer x"})
+    with pytest.raises(DefinitionError, match="a password in api_base, and a key beside it"):
+        CompatibleModel("openai-compatible/x", {"api_base": "http://me:pass-1@h/v1", "api_key": "k"}).check()
+    with pytest.raises(DefinitionError, match="a password in api_base, and a key beside it"):
+        LiteLLMModel("openai/x", {"api_base": "http://me:pass-1@h/v1", "api_key": "k"}).check()
+    with pytest.raises(DefinitionError, match="LiteLLM takes no password in api_base"):
+        LiteLLMModel("anthropic/x", {"api_base": "http://me:pass-1@h/v1"}).check()
+
+
+async def test_a_model_whose_address_has_a_password_is_not_sent_the_key_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-another")
+    sent: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        sent.append(request.headers["Authorization"])
+        return web.json_response({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]})
+
+    application = web.Application()
+    application.router.add_post("/v1/chat/completions", answer)
+    async with serving(application) as url:
+        model = CompatibleModel("openai-compatible/x", {"api_base": f"{url.replace('://', '://me:pass-1@')}/v1"})
+        model.check()
+        await model.complete(ChatRequest(history=[{"role": "user", "content": "hi"}], seed=1))
+        await model.close()
+
+    assert sent == [f"Basic {b64encode(b'me:pass-1').decode()}"]
+
+
+def test_the_beginning_of_a_secret_before_the_end_of_a_quotation_is_masked() -> None:
+    redactor = Redactor()
+    redactor.learn(["YWxpY2UtdGhlLW93bmVyOnB3", "two words of it"])
+
+    assert redactor.clean("sent 'Basic YWxpY2UtdG… and") == "sent 'Basic [secret]… and"
+    assert redactor.clean("two words… two wonders… YWxpY2") == "[secret]… two wonders… YWxpY2"
 
 
 def test_two_apps_that_differ_in_a_secret_alone_have_two_names_and_the_same_one_always_has_its_own() -> None:

@@ -9,6 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from simeval.core.credentials import logs_in
+from simeval.errors import DefinitionError
+
 NO_KEY = "fake-api-key"  # what LiteLLM sends to servers of one's own that want none
 V1 = "/v1"
 TRANSPORT = "transport"  # the option that says who makes the calls
@@ -62,7 +65,8 @@ class Endpoint:
 
     def headers(self, options: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the headers that say who asks."""
-        key, organization = self.key_for(options), options.get("organization")
+        is_known = logs_in(self.url(options))  # by its address, in which case the key is meant for another
+        key, organization = None if is_known else self.key_for(options), options.get("organization")
         found = {header: set_there for header, names in self.senders.items() if (set_there := _first_set(names))}
         found |= {"OpenAI-Organization": str(organization)} if organization else {}
         return {**found, **({"Authorization": f"Bearer {key}"} if key else {})}
@@ -74,6 +78,15 @@ class Endpoint:
     def needs_litellm(self, options: Mapping[str, Any]) -> bool:
         """Return whether calls with these options are LiteLLM's: it is asked for, or alone knows what they mean."""
         return options.get(TRANSPORT) == LITELLM or not options.keys().isdisjoint({*_LITELLMS_OWN, *self.own_options})
+
+
+def require_one_login(name: str, base: object, options: Mapping[str, Any]) -> None:
+    """Raise DefinitionError where an address says who asks, and a key or a header, too."""
+    headers = [each for part in ("headers", "extra_headers") for each in options.get(part) or ()]
+    is_twice = options.get("api_key") or any(str(each).lower() == "authorization" for each in headers)
+    if logs_in(str(base or "")) and is_twice:
+        found = "found a password in api_base, and a key beside it: both are sent as Authorization"
+        raise DefinitionError(f"model {name!r}", found=found, do="leave one of them out")
 
 
 def _first_set(names: Sequence[str]) -> str | None:

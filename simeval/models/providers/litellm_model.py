@@ -21,13 +21,14 @@ from urllib.parse import urlsplit
 import anyio
 
 from simeval.core.conversation import FIRST_TEXT, ChatMessage
+from simeval.core.credentials import logs_in
 from simeval.core.logs import log
 from simeval.core.validation import closest
 from simeval.core.waits import seconds_of
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
-from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT
+from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT, require_one_login
 from simeval.models.providers.keys import require_key
 from simeval.models.providers.litellm_session import close_session, open_session
 from simeval.models.providers.litellm_table import listed, parts_of
@@ -119,6 +120,11 @@ class LiteLLMModel:
 
     def check(self) -> None:
         """Raise DefinitionError where the name has no provider LiteLLM knows. Makes no call."""
+        base = str(self.options.get("api_base") or self.options.get("base_url") or "")
+        require_one_login(self.name, base, self.options)
+        if logs_in(base):
+            do = "give it as a header: extra_headers={'Authorization': 'Basic ...'}"
+            raise DefinitionError(f"model {self.name!r}", found="LiteLLM takes no password in api_base", do=do)
         try:
             litellm = load_litellm()
         except DefinitionError as error:

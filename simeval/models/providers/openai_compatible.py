@@ -22,7 +22,7 @@ from simeval.core.waits import seconds_of
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.request import LIMIT
-from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
+from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint, require_one_login
 from simeval.models.providers.keys import OF_THE_USER, key_missing
 from simeval.models.providers.litellm_table import cost_of, listed, parts_of, tokens_of
 from simeval.models.providers.openai_format import (
@@ -88,6 +88,7 @@ class CompatibleModel:
         if not base.startswith(("http://", "https://")):
             found = f"found api_base {Redactor().clean(base)!r}"
             raise DefinitionError(where, found=found, do="give an http or https URL")
+        require_one_login(self.name, base, self.options)
 
     def check_key(self) -> None:
         """Raise DefinitionError where the provider wants a key and there is none, or no server is named at all."""

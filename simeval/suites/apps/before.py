@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 
+from simeval.core.credentials import shown
 from simeval.core.redaction import is_secret_name
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
@@ -256,7 +257,7 @@ class Preparation:
                     raise Expired
                 return await step._taken_from(answer)
         except AppFailure as failure:
-            said = f"`before:` could not be done: {step.method} {step.url}: {failure}"
+            said = f"`before:` could not be done: {step.method} {shown(step.url)}: {failure}"
             failure.args = (hidden(said, (), self.secrets_in(found)),)
             failure.outcome = "key" if failure.outcome == "failed" else failure.outcome  # no turn was asked of the app
             raise

@@ -27,6 +27,7 @@ from simeval.suites.apps.templates import PLACES, places_in
 
 _COMPLAINT = 10_000  # bytes at the end of what a program complains
 PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
+LONGEST_END = 500  # characters of what a program wrote to standard error
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class CommandApp(ProtocolApp):
         reply.status = f"exit status {status}"
         reply.keep(out)
         if status:
-            said = quoted(complaint[-500:] or out) or "it wrote nothing"
+            said = quoted(_end_of(complaint) or out) or "it wrote nothing"
             raise of_exit_status(f"{reply.status}: {said}", status)
         if not out:
             raise AppFailure("it wrote nothing on its standard output")
@@ -105,3 +106,9 @@ def require_program(command: str, form: str) -> None:
         do = f"write {form}, with a program that is on the PATH"
         found = f"there is no program {named!r}"
         raise DefinitionError(f"app {shown(f'{protocol}:{command}')}", found=found, do=do)
+
+
+def _end_of(complaint: str) -> str:
+    """Return the last words of what a program wrote: none of them, which may be a key, is cut."""
+    end = complaint[-LONGEST_END:]
+    return end if end == complaint else end.partition("\n")[2] or end.partition(" ")[2]

@@ -8,10 +8,11 @@ from hashlib import sha256
 from typing import Any, Self
 
 from simeval.core.conversation import ChatMessage
-from simeval.core.credentials import MARK, mark_of, secrets_in, shown, shown_name
+from simeval.core.credentials import MARK, logs_in, mark_of, secrets_in, shown, shown_name
 from simeval.core.media import content_text
 from simeval.core.redaction import SHORTEST, secret_headers, secret_options
 from simeval.core.validation import require
+from simeval.errors import DefinitionError
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
 from simeval.suites.apps.http_request import require_no_json_text
@@ -73,9 +74,11 @@ class DescribedApp(AddressedApp):
     def secrets(self) -> list[object]:
         """The values that nobody is to see: of its address, of its headers, and those of the environment."""
         sent_headers = self._sent_headers(PlacesKept())  # what a conversation puts there is none
-        headers = [each for each in secret_headers(sent_headers) if len(str(each)) >= SHORTEST]
-        sent = secret_options(self.request) if isinstance(self.request, Mapping) else []
         steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)
+        all_headers = [sent_headers, *(filled(step.headers, PlacesKept()) for step in steps)]
+        headers = [each for some in all_headers for each in secret_headers(some) if len(str(each)) >= SHORTEST]
+        sent = secret_options({"": [self.request, *(step.request for step in steps)]})
+        sent = [each for each in sent if not places_in(each)]
         sent += [secret for step in steps for secret in secrets_in(step.url)]
         taken = secrets_in_template([self._templates, self._preparation.templates])
         return [*secrets_in(self.url), *secrets_in(self._named), *headers, *sent, *taken]
@@ -134,6 +137,10 @@ class DescribedApp(AddressedApp):
         steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)
         object.__setattr__(self, "_preparation", Preparation.of(steps, self._wire, self.headers))
         object.__setattr__(self, "_places", places_in([self.url, self.request, self.headers]))
+        for url, headers in ((self.url, self.headers), *((step.url, step.headers) for step in steps)):
+            if logs_in(url) and any(name.lower() == "authorization" for name in headers):
+                found = "found a user in the address, and the header Authorization: they are sent as one"
+                raise DefinitionError("app: headers", found=found, do="leave one of them out")
         known = (*PLACES, *(name for name in self._preparation.names if name not in PLACES))
         for name in ("url", "request", "headers"):
             require_places(getattr(self, name), f"app: {name}", known, any_case=name != "request")
