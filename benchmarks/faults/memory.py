@@ -174,7 +174,7 @@ async def measure_leaks() -> bool:
         print(f"{number:>12}" + "".join(f"{value:>10.0f}" for value in row.values()))
     before, after = looked[SETTLED], looked[EVALUATIONS]
     return all(after[name] <= before[name] for name in ("files", "threads", "tasks")) and (
-        after["objects"] <= 1.01 * before["objects"] and after["MB"] <= before["MB"] + 10
+        after["objects"] <= 1.01 * before["objects"] and after["MB"] <= before["MB"] + 0.1 * (EVALUATIONS - SETTLED)
     )
 
 
