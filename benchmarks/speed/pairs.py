@@ -92,7 +92,9 @@ async def _run(kind: str, url: str, models_url: str) -> float:
     models, options, app = ("offline/judge", "offline/user"), {}, answer
     if kind != "function":
         app = HttpApp(url=f"{url}/{kind}", request={"text": "{message}"})  # type: ignore[assignment]
+    when = WHEN
     if kind == "http":
+        when = "The user asks what the app can do"  # as that endpoint's user does
         models, options = ("openai/judge", "openai/user"), {"api_base": models_url, "api_key": "none"}
     engine = Engine(
         *models,
@@ -106,17 +108,17 @@ async def _run(kind: str, url: str, models_url: str) -> float:
         early_stopping=False,
         display="none",
     )
-    await engine.evaluate(_suite(1, 2), app)
+    await engine.evaluate(_suite(1, 2, when), app)
     cpu = process_time()
-    result = await engine.evaluate(_suite(*SIZES[kind]), app)
+    result = await engine.evaluate(_suite(*SIZES[kind], when), app)
     cpu = process_time() - cpu
     held = [each for one in result for each in one.conversations]
-    assert len(held) == SIZES[kind][0] * SIZES[kind][1]
+    assert len(held) == SIZES[kind][0] * SIZES[kind][1], result.text()
     assert all(len(each.responses) == 3 for each in held), held[0]
     return cpu
 
 
-def _suite(scenarios: int, trials: int) -> list[Any]:
+def _suite(scenarios: int, trials: int, when: str) -> list[Any]:
     from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
 
     then = Expectation(expected_behavior="The app answers", evaluator=SuccessRateEvaluator(min_proportion=0.7))
@@ -124,7 +126,7 @@ def _suite(scenarios: int, trials: int) -> list[Any]:
         ScenarioTest(
             title=f"scenario {number}",
             given=f"A new user, number {number}",
-            when=WHEN,
+            when=when,
             sample_size=trials,
             max_turns=3,
             then=then,

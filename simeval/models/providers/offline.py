@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 import anyio.lowlevel
@@ -130,6 +131,7 @@ _MY_CASE = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1_000)  # a scenario says the same in each of its turns
 def _in_first_person(sentence: str) -> str:
     """Turn what is said about the user into what the user says, or into "My case" where it cannot be turned."""
     text = first_person(sentence)
