@@ -39,8 +39,8 @@ def test_a_judge_that_is_licensed_or_not_is_kept_in_the_store_for_its_runs(tmp_p
 
     [licence] = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["licences"]
     assert found.returncode == 1, found.stderr
-    assert "NOT LICENSED: judge openai-compatible/fake (rating), 18 calls" in found.stdout
-    assert (licence["form"], licence["licensed"], licence["near_misses"]["n"]) == ("rating", False, 9)
+    assert "NOT LICENSED: judge openai-compatible/fake (rating)" in found.stdout
+    assert (licence["form"], licence["licensed"], licence["right_answers"]["passed"]) == ("rating", False, False)
     assert refused.returncode == 2
     assert "judge openai-compatible/fake (rating): NOT LICENSED" in " ".join(refused.stderr.split())
 

@@ -82,7 +82,7 @@ async def license_judge(context: RunContext, form: JudgeForm) -> JudgeLicence:
         raise DefinitionError("judge-test", found=f"{name} is a heuristic, not a judge", do=do)
     await context.models.check()
     design = await anyio.to_thread.run_sync(licence_design)
-    streams = [_Stream(iter(licence_cases(context.seed, right=right)), design) for right in (False, True)]
+    streams = [_Stream(iter(licence_cases(context.settings.seed or 0, right=right)), design) for right in (False, True)]
     while not any(each.ending in ("bad", "end") for each in streams):
         going = [each for each in streams if each.ending is None]
         if not going:
@@ -125,7 +125,7 @@ class _Asking:
         )
         try:
             found = await scorer.score(
-                Conversation(messages=messages), given=case.given, when=case.when, seed=self.context.seed
+                Conversation(messages=messages), given=case.given, when=case.when, seed=self.context.settings.seed or 0
             )
         except ModelUnusable:
             raise
