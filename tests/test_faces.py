@@ -45,7 +45,9 @@ CHECKED = {
 }
 # only the engine makes what these are of
 NOT_OF_USERS = {
+    "CanaryFinding",
     "ExpectationControls",
+    "JudgeLicence",
     "LabelledExample",
     "Ledger",
     "OtherApp",

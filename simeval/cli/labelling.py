@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
-from simeval.cli.options import GroupedCommand, color_option, json_option, setting_options, store_option
+from simeval.cli.options import GroupedCommand, color_option, json_option, judge_option, setting_options, store_option
 
 
 @click.command(context_settings=CONTEXT)
@@ -55,16 +55,29 @@ def view(**options: Any) -> None:
 
 
 @click.command("judge-test", context_settings=CONTEXT, cls=GroupedCommand)
-@click.option("--judge-model", "--judge", required=True, help="LiteLLM name of the judge to be tested.")
+@click.argument("suite", type=click.Path(), required=False)
+@judge_option
+@click.option(
+    "--form",
+    type=click.Choice(["rating", "criteria"]),
+    help="How it judges.  [default: as the suite's expectations, else rating]",
+)
+@click.option("--weaknesses", is_flag=True, help="Ask some 300 calls instead: nine checks, one for each weakness.")
 @click.option(
     "--allowed",
     type=click.FloatRange(0.15, 0.5),
     default=0.2,
     show_default=True,
-    help="The share of a check's cases that the judge may get wrong.",
+    help="With --weaknesses, the share of a check's cases that the judge may get wrong.",
 )
 @json_option("result")
 @setting_options(
+    "store",
+    "judge_reply",
+    "judge_repeats",
+    "criteria_calls",
+    "escalate",
+    "judge_context_tokens",
     "canary_folder",
     "prompts",
     "model_options",
@@ -75,15 +88,17 @@ def view(**options: Any) -> None:
 )
 @click.pass_context
 def judge_test(context: click.Context, /, **options: Any) -> None:
-    """Test a judge on conversations whose quality is known, with about 310 calls.
+    """Test a judge on near misses and right answers, asked as a run of SUITE asks it, with 6 to 84 calls.
 
-    Right and wrong answers, empty words that judges are known to pass, evasions, padding, markdown, orders to the
-    judge, other languages, repeats, and the order of two answers. Exit status: 0 every check passed; 1 one did not, or
-    the model has changed; 2 the command could not be used; 3 the judge could not be asked.
+    The result is kept in the store as the judge's licence. Every report of a run names it whose judge, prompt, options
+    and form of reply are the same, and `run --require-judge-test` refuses without it. Exit status: 0 it is licensed (or
+    every check passed); 1 it is not, or the model has changed; 2 the command could not be used; 3 the judge could not
+    be asked.
     """
-    from simeval.cli.judge_test import test_judge
+    from simeval.cli.judge_test import Asked, test_judge
 
-    raise SystemExit(test_judge(context, **options))
+    chosen = {name: options[name] for name in Asked.__dataclass_fields__}
+    raise SystemExit(test_judge(context, Asked(**chosen)))
 
 
 @click.command(context_settings=CONTEXT)

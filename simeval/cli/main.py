@@ -25,7 +25,7 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     ),
     "import": "Read logs of conversations (FILE...) and write them as one dataset, one JSON object per line.",
     "init": "Write a commented starter suite into FOLDER, for your app or with an app handler to start from.",
-    "judge-test": "Test a judge on conversations whose quality is known, with about 310 calls.",
+    "judge-test": "Test a judge on near misses and right answers, asked as a run of SUITE asks it, with 6 to 84 calls.",
     "label": (
         "Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing what the judge said."
     ),

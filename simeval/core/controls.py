@@ -9,6 +9,7 @@ it must pass   example          one of the suite's own, where it gives one
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -111,6 +112,13 @@ def failed(controls: Sequence[ControlRecord]) -> tuple[ControlRecord, ...]:
     wrong = [control for control in controls if not control.is_right]
     twice = {control.judge for control in wrong if control.control == "near_miss_again"}
     return tuple(each for each in wrong if each.control != "near_miss" or each.judge in twice)
+
+
+def near_misses_said(controls: Sequence[ControlRecord]) -> list[str]:
+    """Say of each judge how many of the near misses that it was shown it failed, as it must."""
+    shown = [control for control in controls if control.control in ("near_miss", "near_miss_again")]
+    all_of, right = Counter(each.judge for each in shown), Counter(each.judge for each in shown if each.is_right)
+    return [f"judge {judge}: near misses of this run {right[judge]} of {n}" for judge, n in all_of.items()]
 
 
 def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ class SettingOverrides(TypedDict, total=False):
     cache: bool
     rubric_folder: Path | str | None
     canary_folder: Path | str | None
+    require_judge_test: bool
     model_options: Mapping[str, Any] | None
     judge_options: Mapping[str, Any] | None
     user_options: Mapping[str, Any] | None

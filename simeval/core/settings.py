@@ -367,6 +367,14 @@ class Settings:
             unset="not asked",
         ),
     )
+    require_judge_test: bool = field(
+        default=False,
+        metadata=about(
+            SURROUNDINGS,
+            "Refuse to run where `judge-test` has not licensed the judge for how it judges here.",
+            flag="--require-judge-test",
+        ),
+    )
     model_options: Mapping[str, Any] | None = options_of_calls("--model-option", "An option for every call to a model.")
     judge_options: Mapping[str, Any] | None = options_of_calls(
         "--judge-option", "An option for the calls of judges, rubrics and scorers only."

@@ -15,6 +15,7 @@ from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
 from simeval.core.journal import Journal
+from simeval.core.licences import JudgeForm, JudgeLicence
 from simeval.core.logs import Level, set_log_level
 from simeval.core.meant_settings import meant_setting, other_names
 from simeval.core.originals import OF_ENGINES, PAGE, originals_among
@@ -25,6 +26,9 @@ from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.listener import Listener
 from simeval.engine.flow.stop import StopSignal
+from simeval.engine.judge_test.canary import CanaryFinding
+from simeval.engine.judge_test.licensing import keep_in, license_judge
+from simeval.engine.judge_test.run_canaries import canaries_of
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
@@ -225,6 +229,21 @@ class Engine:
         """
         suite = _scenarios_of(scenarios, None, "rubrics")
         return await self._run(partial(rubrics_of, suite=suite, write=write), keeps=False)
+
+    async def test_judge(self, form: JudgeForm = "rating") -> JudgeLicence:
+        """Test whether the judge tells near misses from right answers, asked as a run asks it, and keep the result.
+
+        `form` says whether it rates, or rules on criteria. Reports of runs whose judge, prompt, options and form are
+        the same name the result. Raises ModelUnusable where the judge cannot be asked, and DefinitionError.
+        """
+        found = await self._run(partial(license_judge, form=form), keeps=False)
+        async with self._resources(StopSignal(), self.settings.store) as store:
+            await anyio.to_thread.run_sync(keep_in, store, found)
+        return found
+
+    async def ask_canaries(self) -> Sequence[CanaryFinding]:
+        """Return whether each judge answers as it did, where `canary_folder` is set. Raises as `test_judge`."""
+        return await self._run(canaries_of, keeps=False)
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.

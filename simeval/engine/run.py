@@ -32,6 +32,7 @@ from simeval.engine.executors.paired import PairedExecutor
 from simeval.engine.executors.remote import RemoteExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.garbage import collected_seldom
+from simeval.engine.judge_test.licensing import licence_said, licences_of
 from simeval.engine.judge_test.run_canaries import RunCanaries
 from simeval.engine.other_run import OtherRun, other_run
 from simeval.engine.pipeline import Conclusion, Pipeline
@@ -328,6 +329,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     shared, meter, plans = context.shared, context.meter, work.plans
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
+    licences = await licences_of(context, plans)
     canaries = _canaries(context, plans)
     await canaries.check()
     foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
@@ -338,6 +340,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
     notes = [
         *embedded,
+        *(licence_said(context, form, licence) for form, licence in licences.items()),
         *replaced_notes(shared.prompts),
         *untested_notes(plans, context.judge_names),
         *noted,

@@ -49,6 +49,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
         if result.quarantine is not None:
             facts["quarantine"] = result.quarantine.told(result.title, result.outcome, holds=not result.decides)
         facts["guarantee"] = stated or None
+        facts["notes"] = "; ".join(run.notes) or None
         if result.users.faulty:
             facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
         _add_properties(suite, facts)

@@ -11,7 +11,7 @@ runs ─┬─ attempts      one for each start of the run
                                └─ feedback
 datasets ─┬─ examples ─── feedback
           └─ dataset_tags
-Replies belong to no run.
+Replies and licences belong to no run.
 
 Titles, labels, numbers and times (ISO 8601) are columns of their own; what has a structure is JSON in a text. No
 database holds every text: one that cannot be held is made readable in its column, and is exact in `exact`.
@@ -141,6 +141,7 @@ CONTROLS = _table(
     *_numbers("score"),
     *_texts("reasoning exact"),
 )
+LICENCES = _table("licences", *_texts("key", key=True), *_texts("tested record"))
 REPLIES = _table(
     "replies",
     *_texts("key", key=True),
@@ -209,6 +210,10 @@ def _add_examples(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN example TEXT")
 
 
+def _add_licences(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=[LICENCES])
+
+
 def _pass(_: Connection) -> None:
     """Change nothing."""
 
@@ -227,6 +232,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, a
     _add_labellers,
     _add_examples,
     _drop_queue,
+    _add_licences,
 )
 VERSION = 1 + len(MIGRATIONS)
 

@@ -185,7 +185,7 @@ class TestInARun:
         value = await evaluated(ScriptedModel({"judge": [judge_reply(1)]}))
 
         assert "'arrival': judges were not tested with a near miss" in str(tone)
-        assert "near miss" not in str(value)
+        assert "not tested with a near miss" not in str(value)
 
     async def test_the_embedded_judge_is_shown_none_as_it_is_known_not_to_understand(self) -> None:
         result = await evaluated("offline/judge")  # type: ignore[arg-type]  # a name

@@ -5,7 +5,7 @@ its facts, reference, example ─────▶ changed_values ─┼──▶ 
 what it must do, ask or leave out ─▶ statements ─────┘
 """
 
-from simeval.core.near_misses.frames import OPENINGS
+from simeval.core.near_misses.frames import OPENINGS, framed
 from simeval.core.near_misses.making import NearMiss, near_misses
 
-__all__ = ["OPENINGS", "NearMiss", "near_misses"]
+__all__ = ["OPENINGS", "NearMiss", "framed", "near_misses"]

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from simeval.core.controls import near_misses_said
 from simeval.core.counted import counted_of
 from simeval.core.logs import log
 from simeval.core.preparation import Prepared
@@ -140,6 +141,7 @@ class Statistician:
             run,
             notes=(
                 *run.notes,
+                *near_misses_said([c for t in self._tallies for each in t.prepared.values() for c in each.controls]),
                 *self._lost_pairs,
                 *filter(None, [self._empty.said, self._line.said if self._line else ""]),
             ),

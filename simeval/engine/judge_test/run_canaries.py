@@ -6,11 +6,19 @@ from pathlib import Path
 
 from simeval.core.logs import log
 from simeval.engine.judge_test.battery import ask_canary, canary_requests, kept_canary
+from simeval.engine.judge_test.canary import CanaryFinding
 from simeval.engine.plans.budget import Spending
+from simeval.engine.run_context import RunContext
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.provider_table import is_embedded
+
+
+async def canaries_of(context: RunContext) -> Sequence[CanaryFinding]:
+    """Return what is found of each judge of an engine; nothing where no folder of kept answers is set."""
+    folder, prompt = context.settings.canary_folder, context.shared.prompts["judge"]
+    return [] if folder is None else [await ask_canary(judge, prompt, Path(folder)) for judge in context.judges]
 
 
 @dataclass(slots=True, kw_only=True)

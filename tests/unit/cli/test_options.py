@@ -64,6 +64,7 @@ EXAMPLES: dict[str, tuple[list[str], object]] = {
     "accept_changes": (["--accept-changes"], True),
     "cache": (["--cache"], True),
     "canary_folder": (["--canary", "kept"], "kept"),
+    "require_judge_test": (["--require-judge-test"], True),
     "trace_out": (["--trace-out", "otlp"], "otlp"),
     "trace_in": (["--trace-in", "127.0.0.1:4318"], "127.0.0.1:4318"),
     "trace_in_seconds": (["--trace-in-wait", "2"], 2.0),

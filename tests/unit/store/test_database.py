@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.licences import JudgeLicence, Stream
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, cut_off
 from simeval.core.usage import Usage
@@ -20,6 +21,7 @@ from simeval.errors import DefinitionError, StoreError
 from simeval.results.entries import encode_entry
 from simeval.store.database import Database
 from simeval.store.journal import Entry, JsonLinesJournal
+from simeval.store.licences import keep_licence, licence_under
 from simeval.store.opening import open_journal
 from simeval.store.runs import Runs
 from simeval.store.schema import VERSION
@@ -236,6 +238,29 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_has(where: str) 
     assert rows(now, "SELECT version FROM schema_version") == [(VERSION,)]
     assert rows(now, "SELECT count(*) FROM feedback") == [(0,)]
     assert set(Runs(now).load("run-1").held) == {(0, 0)}
+    now.close()
+
+
+def test_an_older_store_takes_licences_of_judges(where: str) -> None:
+    version_one(where)
+    stream = Stream(right=17, n=17, passed=True, low=0.84, high=1.0)
+    licence = JudgeLicence(
+        key="k",
+        judge="judge",
+        form="rating",
+        tested=NOON,
+        near_misses=stream,
+        right_answers=stream,
+        calls=34,
+        tokens=1,
+    )
+
+    now = Database(where)
+    keep_licence(now, replace(licence, calls=33))
+    keep_licence(now, licence)
+
+    assert licence_under(now, "k") == licence
+    assert licence_under(now, "another") is None
     now.close()
 
 

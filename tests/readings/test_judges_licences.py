@@ -1,0 +1,196 @@
+"""A judge earns a licence before it judges: in few calls, and every report names it."""
+
+import json
+import zlib
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult
+from simeval.core.licences import JudgeForm, JudgeLicence
+from simeval.engine.judge_test.licence_material import licence_cases
+from simeval.errors import DefinitionError, ModelError
+from simeval.models.protocol.prompt_texts import source_of
+from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
+from simeval.results.encoding import encode_suite
+from simeval.results.junit import junit_xml
+from simeval.testing import ScriptedModel, judge_reply, user_reply
+from tests.support.blind_judges import BLIND
+
+pytestmark = pytest.mark.anyio
+Rate = Callable[[Any], Any]
+FOUR = ("one shared word", "half of the words", "more positive words", "agrees")
+RIGHT = {
+    (each.question, each.answer): each.is_right for right in (True, False) for each in licence_cases(0, right=right)
+}
+
+
+def blind(name: str) -> Rate:
+    def rate(request: Any) -> Any:
+        passes = BLIND[name](request.expected_behavior, request.conversation[-1].content)
+        return judge_reply(9 if passes else 2, "It says so.")
+
+    return rate
+
+
+def is_right(request: Any) -> bool:
+    return RIGHT.get((request.conversation[0].content, request.conversation[-1].content), False)
+
+
+def reading(share: float = 1.0) -> Rate:
+    """Return a judge that is right with this chance."""
+    chance = Random(7)
+
+    def rate(request: Any) -> Any:
+        return judge_reply(9 if is_right(request) == (chance.random() < share) else 2, "It says so.")
+
+    return rate
+
+
+def engine(rate: Rate, store: Path | None = None, **options: Any) -> Engine:
+    model = ScriptedModel({"judge": rate, "control": rate, "user": [user_reply("When do you open?")]})
+    return Engine(model, store=store, rubric_folder=None, display="none", **{"seed": 1, **options})
+
+
+async def licences(rate: Rate, *, seeds: int, **options: Any) -> list[JudgeLicence]:
+    return [await engine(rate, seed=seed, **options).test_judge() for seed in range(seeds)]
+
+
+@pytest.mark.parametrize("name", FOUR)
+async def test_a_judge_of_words_is_refused_within_a_few_calls(name: str) -> None:
+    found = await licences(blind(name), seeds=100)
+
+    assert sum(each.is_licensed for each in found) <= 5
+    assert mean(each.calls for each in found) <= 12
+
+
+@pytest.mark.parametrize("score", [1, 10])
+async def test_one_that_always_says_the_same_is_refused_in_six_calls(score: int) -> None:
+    [found] = await licences(lambda _: judge_reply(score, "It says so."), seeds=1)
+
+    assert not found.is_licensed
+    assert found.calls == 6
+
+
+@pytest.mark.parametrize(("share", "least", "calls"), [(1.0, 100, 34), (0.98, 95, 45), (0.95, 90, 55)])
+async def test_one_that_reads_is_licensed_in_as_many_calls_as_the_design_foretells(
+    share: float, least: int, calls: int
+) -> None:
+    found = await licences(reading(share), seeds=100)
+
+    assert sum(each.is_licensed for each in found) >= least
+    assert mean(each.calls for each in found) <= calls
+    assert max(each.calls for each in found) <= 84
+
+
+async def test_what_could_not_be_asked_counts_as_wrong() -> None:
+    def lost(request: Any) -> Any:
+        raise ModelError("scripted/model", kind="content", problem="refused")
+
+    [found] = await licences(lost, seeds=1)
+    assert (found.near_misses.right, found.right_answers.right) == (0, 0)
+
+
+@pytest.mark.parametrize("form", ["rating", "criteria"])
+async def test_it_is_asked_in_the_form_of_the_run(form: JudgeForm) -> None:
+    asked: set[type] = set()
+
+    def rate(request: Any) -> Any:
+        asked.add(type(request))
+        passes, said = is_right(request), request.conversation[-1].content
+        ruling = {"quote": said, "reasoning": "It says so.", "ruling": "met" if passes else "not_met"}
+        return judge_reply(9 if passes else 2, "It says so.") if form == "rating" else {"rulings": {"1": ruling}}
+
+    found = await engine(rate).test_judge(form)
+
+    assert asked == {GradeRequest if form == "rating" else CriteriaRequest}
+    assert (found.form, found.is_licensed) == (form, True)
+
+
+async def test_a_panel_is_tested_as_one_judge() -> None:
+    judges = [ScriptedModel({"judge": rate}, name=name) for name, rate in (("a/a", reading()), ("b/b", reading()))]
+    found = await Engine(judges, store=None, rubric_folder=None, seed=1).test_judge()
+
+    assert found.judge == "a/a + b/b"
+    assert (found.is_licensed, found.calls) == (True, 68)
+
+
+def scenario(**fields: Any) -> ScenarioTest:
+    expected = Expectation(expected_behavior="It says nine", evaluator=SuccessRateEvaluator(min_proportion=0.5))
+    return ScenarioTest(
+        title="Hours", given="A customer", when="They ask when the shop opens", then=expected, sample_size=2, **fields
+    )
+
+
+async def run(engine: Engine) -> SuiteResult:
+    return await engine.evaluate([scenario()], lambda message, state: "At nine.")
+
+
+async def test_every_report_names_the_licence_of_its_judge(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    licence = await engine(reading(), store).test_judge()
+    result = await run(engine(reading(), store))
+
+    result.to_html(tmp_path / "report.html")
+    packed = (tmp_path / "report.html").read_text(encoding="utf-8").split('id="head">')[1].split("<")[0]
+    reports = {
+        "screen": str(result),
+        "Markdown": result.to_markdown(),
+        "JUnit": junit_xml(result, result.run),
+        "HTML": zlib.decompress(b64decode(packed)).decode(),
+        "JSON": json.dumps(encode_suite(result, result.run, version="1")),
+    }
+    named = {name for name, report in reports.items() if str(licence) in " ".join(report.split())}
+    assert "licensed, tested" in str(licence)
+    assert named == {*reports}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"judge_repeats": 2},
+        {"judge_options": {"top_p": 0.5}},
+        {"prompts": {"judge": source_of("judge").replace("strictly", "very strictly")}},
+    ],
+    ids=["form", "options", "prompt"],
+)
+async def test_it_is_stale_where_the_judge_is_asked_otherwise(tmp_path: Path, changed: dict[str, Any]) -> None:
+    store = tmp_path / "runs.db"
+    await engine(reading(), store).test_judge()
+    result = await run(engine(reading(), store, **changed))
+
+    assert "not tested so; simeval judge-test" in " ".join(result.run.notes)
+
+
+async def test_a_run_that_requires_it_is_refused_without_it_before_a_call_is_paid(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    model = ScriptedModel({"judge": [judge_reply(9)]})
+    unlicensed = Engine(model, store=store, rubric_folder=None, display="none", require_judge_test=True)
+
+    with pytest.raises(DefinitionError, match=r"require_judge_test.*not tested so"):
+        await run(unlicensed)
+    assert model.calls == 0
+
+    await engine(lambda _: judge_reply(10, "Fine."), store).test_judge()
+    with pytest.raises(DefinitionError, match="NOT LICENSED"):
+        await run(unlicensed)
+    assert model.calls == 0
+
+    await engine(reading(), store).test_judge()
+    assert (await run(engine(reading(), store, require_judge_test=True))).run.notes
+
+
+async def test_an_own_near_miss_of_the_run_is_counted() -> None:
+    wrong = Expectation(
+        expected_behavior="The assistant says that order F1001 arrives on Friday",
+        evaluator=SuccessRateEvaluator(min_proportion=0.5),
+    )
+    order = ScenarioTest(title="Order", given="A customer", when="They ask", then=wrong, sample_size=2)
+    result = await engine(reading()).evaluate([order], lambda message, state: "On Friday.")
+
+    assert "judge scripted/model: near misses of this run 1 of 1" in result.run.notes
