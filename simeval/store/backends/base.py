@@ -34,7 +34,7 @@ class Backend(Protocol):
         """Insert rows, or update those whose key is there."""
 
     def shrink(self, connection: Connection) -> None:
-        """Give back the room of rows that are gone, where that is possible now; outside of a transaction."""
+        """Free the room of rows that are gone, where that is possible now; outside of a transaction."""
 
     def durable(self, connection: Connection) -> AbstractContextManager[None]:
         """Write within this so that a power cut loses nothing; entered outside of a transaction."""
