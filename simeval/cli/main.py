@@ -1,12 +1,13 @@
 """The command line: its commands by name, of which the options are made when one is called."""
 
+import threading
 from functools import partial
 from typing import Any
 
 import click
 
 from simeval.cli import CONTEXT
-from simeval.cli.usage import WRITTEN, Misused, understood
+from simeval.cli.usage import THREADS, WRITTEN, Misused, understood
 from simeval.core.terminal import make_printable
 from simeval.core.version import __version__
 
@@ -78,7 +79,7 @@ class Commands(click.Group):
         """Read the options of simeval itself. Raises Misused."""
         written = [*args]
         context = understood(partial(super().make_context, info_name, args, parent, **extra), written)
-        context.meta[WRITTEN] = written
+        context.meta.update({WRITTEN: written, THREADS: frozenset(threading.enumerate())})
         return context
 
     def invoke(self, ctx: click.Context) -> Any:

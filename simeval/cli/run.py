@@ -33,6 +33,7 @@ from simeval.cli.output import (
     write_text,
 )
 from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import configure_logging, log
@@ -306,7 +307,8 @@ def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
 
 def leave(status: int) -> NoReturn:
     """End the process, also where an app's function hangs in a thread: the interpreter would wait for that for ever."""
-    others = [t for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
+    before = click.get_current_context().meta[THREADS]  # of a program that calls the command in its own process
+    others = [thread for thread in threading.enumerate() if not thread.daemon and thread not in before]
     for thread in others:
         thread.join(timeout=THREAD_SECONDS / len(others))
     if any(thread.is_alive() for thread in others):

@@ -8,6 +8,7 @@ import click
 
 T = TypeVar("T")
 WRITTEN = "simeval.written"  # where the context of the command line keeps its arguments
+THREADS = "simeval.threads"  # and the threads that were there before it
 ELSEWHERE: Mapping[str, str] = {  # what other tools call options, by what they are called here
     **dict.fromkeys(("k", "m", "filter", "tag", "tags", "scenario", "filter-pattern"), "--only"),
     **dict.fromkeys(("n", "trials", "repeat", "epochs", "sample-size"), "--samples"),

@@ -1,5 +1,6 @@
 """What cannot be used in a file is told before the run, mistakes of several places in the order of the file."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,17 @@ def test_all_files_of_a_folder_tell_their_mistakes_file_by_file(tmp_path: Path) 
     lines = [line for line in done.stderr.splitlines() if " INFO " not in line]
     said = ["a.yaml, line 3", "b.yaml, line 3"]
     assert all(each in line for each, line in zip(said, lines, strict=True))
+
+
+def test_a_thread_of_the_program_that_calls_a_command_does_not_end_it_with_the_command(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text("scenario: []\n")
+    over = threading.Event()
+    waiting = threading.Thread(target=over.wait, daemon=False)
+    waiting.start()
+
+    try:
+        done = CliRunner().invoke(main, ["run", str(tmp_path / "suite.yaml"), "--app", "offline/app"])
+    finally:
+        over.set()
+
+    assert done.exit_code == 2

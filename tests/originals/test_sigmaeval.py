@@ -27,7 +27,8 @@ from simeval.testing import ScriptedModel, judge_reply, user_reply
 
 pytestmark = pytest.mark.anyio
 
-JUDGED = {"user": [user_reply("What can you do?")], "judge": [judge_reply(9)]}
+ASKED = "What can you do, where is my package, and what is the product's warranty?"
+JUDGED = {"user": [user_reply(ASKED)], "judge": [judge_reply(9)]}
 MODEL = ScriptedModel(JUDGED)  # in the place of "openai/gpt-4o": tests have no network
 SigmaEval = partial(SigmaEval, store=None, display="none", seed=7)  # type: ignore[assignment,misc]  # keeps no files
 
@@ -163,4 +164,4 @@ async def test_a_handler_of_messages_with_a_state_of_its_own() -> None:
 
     result = await SigmaEval(judge_model=MODEL).evaluate(scenario, app_handler)
 
-    assert result.conversations[0].responses[0].content.endswith("to message: 'What can you do?'")
+    assert result.conversations[0].responses[0].content.endswith("to message: '" + ASKED + "'")

@@ -298,7 +298,7 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a mapping has one field, and another is given": (
         f"users: {{personas: 3}}\n{SUITE}",
         RUN,
-        "suite.yaml, line 1, field users.personas: there is no field 'personas'; use mix.",
+        "suite.yaml, line 1, field users.personas: there is no field 'personas'; use one of mix, logs.",
     ),
     "a bar is a percentage": (
         SUITE,
