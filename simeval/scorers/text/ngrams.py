@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any, ClassVar
 
 from simeval.core.bounds import UNIT, BoundsByPath
@@ -18,6 +20,8 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.similarity import overlap, words_of
 from simeval.scorers.values import given, is_array, normalised
+
+_IMPORTING = Lock()
 
 
 @dataclass(kw_only=True, eq=False)
@@ -56,9 +60,9 @@ class Bleu(NgramScorer):
     """
 
     def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
-        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
-
-        return sentence_bleu(references, output, smoothing_function=SmoothingFunction().method4)  # type: ignore[no-any-return]
+        bleu = _nltk("translate.bleu_score")
+        score: float = bleu.sentence_bleu(references, output, smoothing_function=bleu.SmoothingFunction().method4)
+        return score
 
 
 @dataclass(kw_only=True, eq=False)
@@ -69,9 +73,8 @@ class Gleu(NgramScorer):
     """
 
     def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
-        from nltk.translate.gleu_score import sentence_gleu
-
-        return sentence_gleu(references, output)  # type: ignore[no-any-return]
+        score: float = _nltk("translate.gleu_score").sentence_gleu(references, output)
+        return score
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,9 +86,8 @@ class Meteor(NgramScorer):
     """
 
     def against(self, references: Sequence[Sequence[str]], output: Sequence[str]) -> float:
-        from nltk.translate.meteor_score import meteor_score
-
-        return meteor_score(references, output, wordnet=_NoSynonyms())  # type: ignore[no-any-return]
+        score: float = _nltk("translate.meteor_score").meteor_score(references, output, wordnet=_NoSynonyms())
+        return score
 
 
 @dataclass(kw_only=True, eq=False)
@@ -136,6 +138,10 @@ def _tokens(value: object) -> list[str]:
 
 @cache
 def _tokenizer() -> Any:
-    from nltk.tokenize.destructive import NLTKWordTokenizer
+    return _nltk("tokenize.destructive").NLTKWordTokenizer()
 
-    return NLTKWordTokenizer()
+
+def _nltk(module: str) -> Any:
+    """Return a module of NLTK's, imported by one thread at a time: its parts import each other in a circle."""
+    with _IMPORTING:
+        return import_module(f"nltk.{module}")
