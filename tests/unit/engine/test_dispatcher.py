@@ -1,9 +1,15 @@
 """The dispatcher: in which order credits are dealt."""
 
+from functools import partial
+
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
-from simeval.engine.actors.dispatcher import by_rank
+from simeval.core.trial import Trial
+from simeval.engine.actors.dispatcher import by_rank, deal
+from simeval.engine.flow.demand import Demand
+from simeval.engine.flow.stop import StopSignal
 
 pytestmark = pytest.mark.anyio
 
@@ -32,3 +38,35 @@ async def test_a_scenario_that_is_ready_late_catches_up() -> None:
 
         assert first == [0, 0]
         assert [scenario async for scenario in dealt] == [1, 1, 0, 0]
+
+
+async def test_a_place_for_a_trial_that_is_not_needed_any_more_goes_to_the_next() -> None:
+    async def note(_: Trial) -> None:
+        await checkpoint()
+
+    out, inbox = anyio.create_memory_object_stream[Trial](0)
+    with Demand(2, largest=4, shared=anyio.Semaphore(1)) as demand:
+        await demand.slots.take()  # one trial is under way
+        demand.grant(0, 1)
+        demand.grant(1, 1)
+        dealing = partial(
+            deal,
+            [None, None],  # type: ignore[list-item]
+            outbox=out,
+            demand=demand,
+            stop=StopSignal(),
+            trial_of=lambda scenario, index: Trial(scenario, index, 0),
+            admit=lambda _: "go",
+            on_deal=note,
+            ranks=[0, 0],
+        )
+        async with inbox, anyio.create_task_group() as tasks:
+            tasks.start_soon(dealing)
+            await anyio.wait_all_tasks_blocked()  # it waits for a place for the first scenario
+            demand.close(0, 0)
+            demand.slots.give_back()
+            with anyio.fail_after(30):
+                dealt = await inbox.receive()
+            demand.grant_no_more()
+
+    assert dealt.scenario == 1

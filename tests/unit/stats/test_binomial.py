@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.evaluators.scores import ProportionEvaluator
-from simeval.stats.binomial import clopper_pearson, minimum_n, n_for_power, p_at_least, p_at_most
+from simeval.stats.binomial import clopper_pearson, minimum_n, most_misses, n_for_power, p_at_least, p_at_most
 from tests.support.golden import cases_of
 
 SHARES = st.floats(0.01, 0.99)
@@ -229,3 +229,10 @@ def test_a_rate_just_above_the_bar_needs_more_than_the_limit() -> None:
 
 def test_a_rate_of_1_needs_the_smallest_sample_that_can_prove_the_bar() -> None:
     assert n_for_power(0.9, 1.0, alpha=0.05, power=0.8) == minimum_n(0.9, 0.05) == 29
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, -1), (2, 0), (3, 0), (4, 1), (8, 2)])
+def test_misses_whose_chance_is_the_level_itself_still_prove(n: int, most: int) -> None:
+    level = {2: 0.25, 3: 0.125, 4: 0.3125}.get(n, 0.25)  # P(no miss) of 2 and 3 and P(at most one) of 4 coins
+
+    assert most_misses(n, 0.5, level) == most

@@ -244,3 +244,14 @@ def test_progress_counts_what_is_finished_and_what_is_judged(database: Database)
     ]
     with pytest.raises(DefinitionError, match="no run 'run-2'"):
         Runs(database).progress_of("run-2")
+
+
+def test_a_text_is_found_whatever_its_case_and_wherever_it_stands(database: Database) -> None:
+    trials = [held(0, said=("Where is it?", "In the HAUPTSTRASSE")), held(1, said=("hi", "hello")), judged(1)]
+    database.append("run-1", [begun(), *trials])
+
+    runs = Runs(database)
+
+    assert runs.found("run-1", "hauptstraße") == {0: [0]}
+    assert runs.found("run-1", "RATED 7.5") == {0: [1]}
+    assert runs.found("run-1", "bye") == {}
