@@ -31,10 +31,11 @@ def open_sockets(handle: FakeEndpoint) -> list[Any]:
 @contextmanager
 def nothing_left_behind(handle: FakeEndpoint) -> Iterator[None]:
     """Assert that what runs in the block leaves no task, thread or socket."""
-    tasks = asyncio.all_tasks()
+    tasks, before = asyncio.all_tasks(), {*threading.enumerate()}  # LiteLLM keeps a pool for the whole process
     yield
     left = [repr(task.get_coro()) for task in asyncio.all_tasks() - tasks]
-    threads = [t.name for t in threading.enumerate() if not t.name.startswith(LASTING_THREADS)]
+    begun = {*threading.enumerate()} - before
+    threads = [thread.name for thread in begun if not thread.name.startswith(LASTING_THREADS)]
 
     assert (left, threads, open_sockets(handle)) == ([], [], [])
 
