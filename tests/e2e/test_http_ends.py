@@ -1,6 +1,7 @@
 """What a run over HTTP leaves behind, however it ends: nothing."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,14 +29,20 @@ def open_sockets(handle: FakeEndpoint) -> list[Any]:
     return [c for c in connections if c.raddr and c.raddr.port == handle.port and c.status == psutil.CONN_ESTABLISHED]
 
 
+def litellms_pool() -> set[threading.Thread]:
+    """Return the threads that LiteLLM keeps for the whole process, once something has used them."""
+    module = sys.modules.get("litellm.litellm_core_utils.thread_pool_executor")
+    return set(module.executor._threads) if module else set()
+
+
 @contextmanager
 def nothing_left_behind(handle: FakeEndpoint) -> Iterator[None]:
     """Assert that what runs in the block leaves no task, thread or socket."""
-    tasks, before = asyncio.all_tasks(), {*threading.enumerate()}  # LiteLLM keeps a pool for the whole process
+    tasks = asyncio.all_tasks()
     yield
     left = [repr(task.get_coro()) for task in asyncio.all_tasks() - tasks]
-    begun = {*threading.enumerate()} - before
-    threads = [thread.name for thread in begun if not thread.name.startswith(LASTING_THREADS)]
+    others = {*threading.enumerate()} - litellms_pool()
+    threads = [thread.name for thread in others if not thread.name.startswith(LASTING_THREADS)]
 
     assert (left, threads, open_sockets(handle)) == ([], [], [])
 
