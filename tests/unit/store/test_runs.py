@@ -247,8 +247,8 @@ def test_progress_counts_what_is_finished_and_what_is_judged(database: Database)
 
 
 def test_a_text_is_found_whatever_its_case_and_wherever_it_stands(database: Database) -> None:
-    trials = [held(0, said=("Where is it?", "In the HAUPTSTRASSE")), held(1, said=("hi", "hello")), judged(1)]
-    database.append("run-1", [begun(), *trials])
+    shouted = held(0, said=("Where is it?", "In the HAUPTSTRASSE"))
+    database.append("run-1", [begun(), shouted, held(1, said=("hi", "hello")), judged(1)])
 
     runs = Runs(database)
 
