@@ -234,7 +234,7 @@ class Engine:
         """Test whether the judge tells near misses from right answers, asked as a run asks it, and keep the result.
 
         `form` says whether it rates, or rules on criteria. Reports of runs whose judge, prompt, options and form are
-        the same name the result. Raises ModelUnusable where the judge cannot be asked, and DefinitionError.
+        the same name the result. Raises DefinitionError; ModelUnusable or ModelError where the judge cannot be asked.
         """
         found = await self._run(partial(license_judge, form=form), keeps=False)
         async with self._resources(StopSignal(), self.settings.store) as store:

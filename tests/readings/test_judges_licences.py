@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult
+from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator, SuiteResult
 from simeval.core.licences import JudgeForm, JudgeLicence
 from simeval.engine.judge_test.licence_material import licence_cases
-from simeval.errors import DefinitionError, ModelError
+from simeval.errors import DefinitionError, ModelError, ModelErrorKind
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
 from simeval.results.encoding import encode_suite
@@ -88,12 +88,35 @@ async def test_one_that_reads_is_licensed_in_as_many_calls_as_the_design_foretel
     assert max(each.calls for each in found) <= 84
 
 
-async def test_what_could_not_be_asked_counts_as_wrong() -> None:
-    def lost(request: Any) -> Any:
-        raise ModelError("scripted/model", kind="content", problem="refused")
+def failing(kind: ModelErrorKind, after: int = 0) -> Rate:
+    """Return a judge that is right so often, and whose calls fail then."""
+    calls = iter(range(1_000))
 
-    [found] = await licences(lost, seeds=1)
+    def rate(request: Any) -> Any:
+        if next(calls) >= after:
+            raise ModelError("scripted/model", kind=kind, problem="refused")
+        return reading()(request)
+
+    return rate
+
+
+@pytest.mark.parametrize("kind", ["content", "malformed", "withheld"])
+async def test_a_judge_that_cannot_reply_is_wrong(kind: ModelErrorKind) -> None:
+    [found] = await licences(failing(kind), seeds=1, retry_config=RetryConfig(max_attempts=1))
+
     assert (found.near_misses.right, found.right_answers.right) == (0, 0)
+    assert not found.is_licensed
+
+
+@pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "server"])
+async def test_a_call_that_was_not_answered_says_nothing_of_the_judge(kind: ModelErrorKind, tmp_path: Path) -> None:
+    tester = engine(failing(kind, after=10), tmp_path / "store.db", retry_config=RetryConfig(max_attempts=1))
+
+    with pytest.raises(ModelError) as raised:
+        await tester.test_judge()
+
+    assert raised.value.kind == kind
+    assert "not tested so" in str((await run(engine(reading(), tmp_path / "store.db"))).run.notes)
 
 
 @pytest.mark.parametrize("form", ["rating", "criteria"])

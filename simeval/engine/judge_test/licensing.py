@@ -25,7 +25,7 @@ from simeval.engine.judge_test.licence_material import LicenceCase, licence_case
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.run_context import RunContext
-from simeval.errors import CannotTell, DefinitionError, ModelError, ModelUnusable
+from simeval.errors import CannotTell, DefinitionError, ModelError, ModelErrorKind
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.models.provider_table import is_embedded
 from simeval.scorers.llm.panel import at_once
@@ -36,6 +36,7 @@ from simeval.suites.scenario import Expectation
 
 BAR, GOOD = 0.75, 0.95  # the share to be proven, and the share of a judge that shall earn it
 LEVEL, POWER = 0.05, 0.975
+OF_THE_JUDGE: tuple[ModelErrorKind, ...] = ("malformed", "withheld", "content")  # others say nothing of it
 
 
 @lru_cache(maxsize=1)
@@ -74,8 +75,9 @@ class _Stream:
 async def license_judge(context: RunContext, form: JudgeForm) -> JudgeLicence:
     """Test the judges of an engine as a run would ask them: its prompt, options, form of reply, panel or escalation.
 
-    Raises DefinitionError for a judge that cannot be tested, before any call, and ModelUnusable. A call without a reply
-    is a wrong one.
+    A reply that cannot be read, was withheld, or was not given because the prompt is too long, is a wrong one. Raises
+    DefinitionError for a judge that cannot be tested, before any call; ModelUnusable; and ModelError for a call that
+    was not answered for another reason, such as a connection that is down: that says nothing of the judge.
     """
     for name in filter(is_embedded, context.judge_names):
         do = "name a language model, such as openai/gpt-5-nano"
@@ -117,7 +119,7 @@ class _Asking:
         self.stream.wrong += passes is None or passes != case.is_right
 
     async def _passes(self, case: LicenceCase) -> bool | None:
-        """Return whether an answer is found to meet what is expected; None where there is no reply."""
+        """Return whether an answer is found to meet what is expected; None without a reply. Raises ModelError."""
         scorer = self.context.judge_scorer(_expectation(case, self.form))
         messages = (
             Message(role="user", content=case.question, started=datetime.now(UTC)),
@@ -127,11 +129,11 @@ class _Asking:
             found = await scorer.score(
                 Conversation(messages=messages), given=case.given, when=case.when, seed=self.context.settings.seed or 0
             )
-        except ModelUnusable:
-            raise
         except CannotTell:
             return False
-        except ModelError:
+        except ModelError as error:
+            if error.kind not in OF_THE_JUDGE:
+                raise
             return None
         return found.value >= MEETS_FROM
 

@@ -57,9 +57,5 @@ class Talk:
         last = bisect_left(self.app, place, key=itemgetter(0))
         return [text for _, text in self.app[max(0, last - 1) : last]]
 
-    def user_before(self, place: int) -> list[str]:
-        """Return what the user said before a place."""
-        return [text for at, text in self.user if at < place]
-
 
 Found = Iterator[UserFault]
