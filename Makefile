@@ -32,7 +32,7 @@ agents: $(VENV)/.agents  ## apps that are agents of the real SDKs, and the proto
 	    tests/integration/test_agents.py tests/integration/test_real_servers.py
 
 real: $(VENV)/.real  ## whole runs with a real language model: a small one, served on this machine
-	SIMEVAL_REAL_MODEL=1 $(BIN)/python -m pytest tests/real
+	SIMEVAL_REAL_MODEL=$${SIMEVAL_REAL_MODEL:-1} $(BIN)/python -m pytest tests/real
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

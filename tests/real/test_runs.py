@@ -1,5 +1,6 @@
 """Whole runs in which a real model is the simulated user and the app, or judges: protocol, accounting, ends, resume."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from tests.support.real_model import NAME
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
+every_form = pytest.mark.skipif(
+    os.environ.get("SIMEVAL_REAL_MODEL") != "all", reason="takes minutes: SIMEVAL_REAL_MODEL=all make real asks it"
+)
 LEVELS = ("It says nothing of Paris.", "It names Paris among others.", "It says that Paris is the capital.")
 THEN = Expectation(
     expected_behavior="The assistant says Paris", rubric=LEVELS, evaluator=SuccessRateEvaluator(min_proportion=0.2)
@@ -86,12 +90,12 @@ async def test_a_run_that_is_stopped_and_resumed_says_what_a_whole_one_says(base
     ("then", "settings"),
     [
         (THEN, {}),
-        (THEN, {"judge_reply": "label"}),
-        (BY_CRITERIA, {}),
         (BY_CRITERIA, {"judge_reply": "label"}),
-        (THEN, {"judge_repeats": 2}),
+        pytest.param(THEN, {"judge_reply": "label"}, marks=every_form),
+        pytest.param(BY_CRITERIA, {}, marks=every_form),
+        pytest.param(THEN, {"judge_repeats": 2}, marks=every_form),
     ],
-    ids=["rating", "label", "criteria", "criteria by label", "repeated"],
+    ids=["rating", "criteria by label", "label", "criteria", "repeated"],
 )
 async def test_a_model_that_cannot_judge_passes_nothing(
     base_url: str, then: Expectation, settings: dict[str, Any]
