@@ -37,6 +37,7 @@ real: $(VENV)/.real  ## whole runs with a real language model: a small one, serv
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m benchmarks.prose
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

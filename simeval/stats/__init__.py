@@ -2,8 +2,8 @@
 
     binomial       a rate from a fixed sample: exact tests, Clopper-Pearson intervals, power
     sequential     a rate, stopped as soon as it is proven: exact designs, stage-wise inference
-    optimal        the same with the fewest trials on average: ends where a pass has become unlikely
-    stopping_game  what trials and errors cost, from which those are made
+    optimal        the same with the fewest trials on average: ends when a pass has become unlikely
+    stopping_game  the costs of trials and errors, which define the optimal test
     open_ended     the same without a largest n, by e-values
     quantile       medians and quantiles: order statistics, repeated intervals
     mean, betting  the mean of a bounded score, from a fixed sample and at any time
@@ -19,7 +19,7 @@
     classification precision, recall and F1 with bootstrap intervals
     logistic       a logistic model fitted to few examples, ROC-AUC, folds that keep groups whole
     calibration    a rate corrected for its judge: PPI, Rogan-Gladen
-    reliability    repeats of a judge: variance components and what they are worth
+    reliability    repeats of a judge: variance components and how many repeats pay
     evalues        evidence that holds at any time
     monitor        alarms on live traffic
     approximate    intervals for drawing, never for verdicts

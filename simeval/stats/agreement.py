@@ -17,7 +17,7 @@ from simeval.core.seeds import derive
 from simeval.stats.binomial import clopper_pearson
 
 Ratings = Sequence[float | None] | NDArray[np.generic]
-"""One number for each item; None or NaN where there is none."""
+"""One number for each item; None or NaN for a missing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +33,21 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """A judge's passes and failures against a human's; "true" where the judge says what the human says."""
+    """A judge's passes and failures against a human's; "true" if the judge agrees with the human."""
 
     true_pass: int
     false_pass: int  # passed by the judge, failed by the human
     false_fail: int  # failed by the judge, passed by the human
     true_fail: int
-    left_out: int  # pairs of which one label is missing
-    sensitivity: Rate  # of what the human passed, the share the judge passed
-    specificity: Rate  # of what the human failed, the share the judge failed
+    left_out: int  # pairs with a missing label
+    sensitivity: Rate  # share of the human's passes that the judge passed
+    specificity: Rate  # share of the human's failures that the judge failed
     accuracy: Rate
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient of agreement: 1 is perfect, 0 what chance gives, negative is less than chance."""
+    """A coefficient of agreement: 1 is perfect, 0 is chance, negative is worse than chance."""
 
     value: float  # NaN where undefined
     n: int  # pairs or units that count
@@ -63,7 +63,7 @@ class BootstrapInterval:
     high: float
     n_clusters: int
     n_draws: int
-    n_undefined: int  # draws in which the statistic was NaN; the interval is that of the others
+    n_undefined: int  # draws with a NaN statistic; the interval is that of the others
 
 
 def confusion(human: Ratings, judge: Ratings, *, alpha: float) -> Confusion:
@@ -101,13 +101,12 @@ def cohen_kappa(
 ) -> Agreement:
     """Return Cohen's kappa of two raters: 1 - (disagreement observed) / (disagreement expected by chance).
 
-    Hypothesis: none is tested. `human` and `judge` hold n numbers in the same order; a pair of which one is
-    None or NaN is left out and counted. Two ratings x and y disagree by 1 if they differ ("none"), by |x - y|
-    ("linear") or by (x - y)^2 ("quadratic"), so scores keep their distances even where nobody used a level
-    between them. `levels` (lowest, highest) only checks the scale: levels nobody used do not change kappa.
-    NaN where chance expects no disagreement: no pairs, or both raters gave one and the same rating throughout;
-    0 where they were constant at different ratings. ValueError for a rating outside `levels` or lists of
-    unequal length.
+    Hypothesis: none is tested. `human` and `judge` hold n numbers in the same order; a pair with a None or NaN is left
+    out and counted. Two ratings x and y disagree by 1 if they differ ("none"), by |x - y| ("linear") or by (x - y)^2
+    ("quadratic"), so scores keep their distances even where nobody used a level between them. `levels` (lowest,
+    highest) only checks the scale: levels nobody used do not change kappa. NaN if chance expects no disagreement: no
+    pairs, or both raters gave the same rating throughout; 0 if they were constant at different ratings. ValueError for
+    a rating outside `levels` or lists of unequal length.
     """
     powers = {"none": 0, "linear": 1, "quadratic": 2}
     if weights not in powers:
@@ -136,12 +135,11 @@ def krippendorff_alpha(
 ) -> Agreement:
     """Return Krippendorff's alpha of any number of raters: 1 - (disagreement observed) / (expected by chance).
 
-    Hypothesis: none is tested. `ratings` has a row for each rater and a column for each unit, None or NaN where
-    a rater did not rate; units with fewer than two ratings do not count and are reported as left out. `level`
-    says how far two ratings are apart: differing or not, in ranks, or in size. By Krippendorff's custom an alpha
-    below .667 is too low to rely on and .8 or more is usable. NaN where alpha is undefined: no unit counts, or
-    all ratings that count are equal (there is then no variation that raters could agree on). ValueError where
-    `ratings` is not a table of numbers.
+    Hypothesis: none is tested. `ratings` has a row for each rater and a column for each unit, None or NaN if a rater
+    did not rate; units with fewer than two ratings do not count and are reported as left out. `level` sets how two
+    ratings differ: equal or not, in ranks, or in size. By Krippendorff's custom an alpha below .667 is too low to rely
+    on and .8 or more is usable. NaN where alpha is undefined: no unit counts, or all ratings that count are equal
+    (there is then no variation that raters could agree on). ValueError if `ratings` is not a table of numbers.
     """
     table = _numbers(ratings)
     if table.ndim != 2:
@@ -173,13 +171,12 @@ def bootstrap_by_cluster(
 ) -> BootstrapInterval:
     """Return the percentile interval of a statistic, `alpha` on each side, by resampling whole clusters.
 
-    Hypothesis: none is tested. `clusters` names for each row the conversation it belongs to; each draw takes as
-    many conversations as there are, with replacement, and hands `statistic` the indices of all their rows.
-    Approximate: the interval is asymptotic in the number of conversations and too narrow with few (below about
-    50), or near the edge of the scale. Draws in which the statistic is NaN are left out and counted: many of
-    them mean that the interval is not to be trusted. The bounds are NaN with fewer than two conversations or
-    where no draw is defined. The same seed gives the same interval. ValueError where `alpha` is not strictly
-    between 0 and 0.5, or `n_draws` is below 1.
+    Hypothesis: none is tested. `clusters` names for each row the conversation it belongs to; each draw takes as many
+    conversations as there are, with replacement, and hands `statistic` the indices of all their rows. Approximate: the
+    interval is asymptotic in the number of conversations and too narrow with few (below about 50), or near the edge of
+    the scale. Draws with a NaN statistic are left out and counted: if they are many, do not trust the interval. The
+    bounds are NaN with fewer than two conversations or where no draw is defined. The same seed gives the same interval.
+    ValueError where `alpha` is not strictly between 0 and 0.5, or `n_draws` is below 1.
     """
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha is {alpha!r}; give the error of one side, between 0 and 0.5.")

@@ -1,8 +1,8 @@
 """Approximate intervals of a proportion: for drawing and comparison only, never beside a verdict.
 
-They are shorter than the exact interval of Clopper and Pearson because they hold the true rate less often
-than they say, and they can contradict the exact test. The smallest one-sided coverage of the lower bound,
-nominally 0.95, over rates from 0.5 to 0.9999 (computed just below each bound, not simulated; a test repeats it):
+They are shorter than the exact interval of Clopper and Pearson because they cover the true rate less often than their
+nominal level, and they can contradict the exact test. The smallest one-sided coverage of the lower bound, nominally
+0.95, over rates from 0.5 to 0.9999 (computed just below each bound, not simulated; a test repeats it):
 
     n      Clopper-Pearson   Wilson   Jeffreys
     10     0.950             0.909    0.846
@@ -10,9 +10,9 @@ nominally 0.95, over rates from 0.5 to 0.9999 (computed just below each bound, n
     100    0.950             0.931    0.853
     300    0.950             0.932    0.853
 
-References: E. B. Wilson (1927), "Probable inference, the law of succession, and statistical inference",
-Journal of the American Statistical Association 22; L. D. Brown, T. T. Cai and A. DasGupta (2001), "Interval
-estimation for a binomial proportion", Statistical Science 16.
+References: E. B. Wilson (1927), "Probable inference, the law of succession, and statistical inference", Journal of the
+American Statistical Association 22; L. D. Brown, T. T. Cai and A. DasGupta (2001), "Interval estimation for a binomial
+proportion", Statistical Science 16.
 """
 
 from math import sqrt

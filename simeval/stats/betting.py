@@ -1,17 +1,17 @@
 """Inference on the mean of a bounded score that holds at every moment, by betting against a mean.
 
-A gambler starts with 1 and, before each value, bets a part of the wealth that it lies above the mean m. With
-values and means scaled to [0, 1] the wealth is K(m) = product of (1 + bet * (value - m)). If the mean is at
-most m, it ever reaches 1/alpha with probability alpha at most (J. Ville 1939); the values need not be
-independent, only each one's mean given all before it must be at most m. The bets follow the predictable
-plug-in of I. Waudby-Smith and A. Ramdas (2024), "Estimating means of bounded random variables by betting",
-Journal of the Royal Statistical Society B 86, tuned to a number of values `n_max`:
+A gambler starts with 1 and, before each value, bets a part of the wealth that it exceeds the mean m. With values and
+means scaled to [0, 1] the wealth is K(m) = product of (1 + bet * (value - m)). If the mean is at most m, it ever
+reaches 1/alpha with probability alpha at most (J. Ville 1939); the values need not be independent, only each one's mean
+given all before it must be at most m. The bets follow the predictable plug-in of I. Waudby-Smith and A. Ramdas (2024),
+"Estimating means of bounded random variables by betting", Journal of the Royal Statistical Society B 86, tuned to a
+number of values `n_max`:
 
     bet = min(sqrt(2 log(1/alpha) / (variance so far * n_max)), truncation / m).
 
-Before its truncation a bet does not depend on m, so each factor, and with it K(m), falls as m rises: the
-means that are not rejected are an interval, whose ends are found by bisection. Everything here holds whatever
-`n_max`, `alpha` and `truncation` the bets are tuned to; these decide the power alone.
+Before its truncation a bet does not depend on m, so each factor, and with it K(m), falls as m rises: the means that are
+not rejected are an interval, whose ends are found by bisection. Everything here holds whatever `n_max`, `alpha` and
+`truncation` the bets are tuned to; these decide the power alone.
 """
 
 from dataclasses import dataclass, field
@@ -24,17 +24,17 @@ from simeval.stats.evalues import running_p_values
 
 TRUNCATION = 0.75  # of the wealth: the most that one value can lose
 
-_HALVINGS = 50  # of the range in which a bound is sought
+_HALVINGS = 50  # of the range searched for a bound
 _LARGEST_LOG = 700.0  # larger e-values are given as exp(700), about 1e304
 
 
 def bounded_mean_evalue(values: ArrayLike, mean: float, bet: float, *, bounds: tuple[float, float]) -> float:
     """Return the e-value of one bet held fixed: the product of 1 + bet * (value - mean), scaled to [0, 1].
 
-    Hypothesis: the mean is at most `mean` where the bet is positive, at least `mean` where it is negative.
-    `values` and `mean` are in the units of `bounds`, the ends of the scale; `bet` applies to the scaled ones
-    and lies within [-1/(1 - m), 1/m] for the scaled mean m, so that no value can lose more than everything.
-    Proven, at every moment. 1 without values; at most 1e304.
+    Hypothesis: the mean is at most `mean` for a positive bet, at least `mean` for a negative one. `values` and `mean`
+    are in the units of `bounds`, the ends of the scale; `bet` applies to the scaled ones and must be within [-1/(1 -
+    m), 1/m] for the scaled mean m, so that no value can lose more than everything. Proven, at every moment. 1 without
+    values; at most 1e304.
     """
     scale = _Scale(*bounds)
     scaled_mean = scale.mean(mean)
@@ -93,12 +93,12 @@ def lower_bound(
     n_max: int,
     truncation: float = TRUNCATION,
 ) -> float:
-    """Return the largest m for which "the mean is above m" was proven at `alpha`, now or at any time before.
+    """Return the largest m such that "the mean is above m" was proven at `alpha`, now or at any time before.
 
-    The hypothesis for each m: the mean is at most m. In the units of `bounds`; the lower end of the scale
-    where nothing is proven or there are no values. Proven: the bounds of all moments lie at or below the mean
-    together with probability at least 1 - alpha. It has reached a bar inside the scale exactly when `p_values`
-    with the same settings has fallen to alpha. It may lie above the mean of the values where they fell late.
+    The hypothesis for each m: the mean is at most m. In the units of `bounds`; the lower end of the scale if nothing is
+    proven or there are no values. Proven: with probability at least 1 - alpha, no bound at any moment exceeds the mean.
+    It has reached a bar inside the scale exactly when `p_values` with the same settings has fallen to alpha. It may
+    exceed the mean of the values if they fell late.
     """
     plan = _Plan(_Scale(*bounds), alpha, n_max, truncation)
     return plan.lower_bound(plan.scale.values(values))
@@ -112,7 +112,7 @@ def upper_bound(
     n_max: int,
     truncation: float = TRUNCATION,
 ) -> float:
-    """Return the smallest m for which "the mean is below m" was proven at `alpha`: `lower_bound` mirrored."""
+    """Return the smallest m such that "the mean is below m" was proven at `alpha`: `lower_bound` mirrored."""
     scale = _Scale(*bounds)
     return -_Plan(scale.mirrored(), alpha, n_max, truncation).lower_bound(scale.mirrored_values(values))
 
@@ -156,7 +156,7 @@ class Betting:
         return float(np.exp(-self._largest_log_e))
 
     def push(self, value: float) -> float:
-        """Take the next value and give the e-value; ValueError if it lies outside the scale."""
+        """Add the next value and return the e-value; ValueError if it is outside the scale."""
         scaled = self._plan.scale.values([value])
         bets = self._plan.bets(np.array([self._squares]), np.array([self.n + 1]))
         self._log_e += float(self._plan.log_factors(scaled, bets, self.mean)[0])
@@ -169,7 +169,7 @@ class Betting:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """The ends of a scale, and what lies on it scaled to [0, 1]."""
+    """The ends of a scale, and values scaled to [0, 1]."""
 
     low: float
     high: float
@@ -220,7 +220,7 @@ class _Plan:
             raise ValueError(f"n_max must be at least 1, not {self.n_max!r}: the number of values to tune the bets to")
 
     def bets(self, squares: Floats, ranks: NDArray[np.int64]) -> Floats:
-        """Return the bets on the values of these ranks (from 1), of which `squares` knows only those before."""
+        """Return the bets on the values of these ranks (from 1); `squares` holds only those before."""
         variances = (0.25 + squares) / ranks
         return np.asarray(np.sqrt(-2 * np.log(self.alpha) / (variances * self.n_max)))
 

@@ -43,9 +43,9 @@ def clopper_pearson(successes: int, n: int, alpha: float) -> tuple[float, float]
 
 
 def minimum_n(p0: float, alpha: float) -> int:
-    """Return the smallest n at which n successes of n prove a rate above p0: p0**n <= alpha.
+    """Return the smallest n such that n successes of n prove a rate above p0: p0**n <= alpha.
 
-    `p0` lies strictly between 0 and 1.
+    `p0` is strictly between 0 and 1.
     """
     exact = log(alpha) / log(p0)
     nearest = round(exact)
@@ -53,15 +53,15 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 
 def most_misses(n: int, p0: float, alpha: float) -> int:
-    """Return the most failures in n trials that still prove a rate above p0 at alpha; -1 where none does."""
+    """Return the most failures in n trials that still prove a rate above p0 at alpha; -1 if even 0 do not."""
     return int(np.searchsorted(bdtr(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
 
 
 def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: int = 20_000) -> int | None:
-    """Return the first n at which a true rate of p1 proves "above p0" with probability `power`.
+    """Return the first n such that a true rate of p1 proves "above p0" with probability `power`.
 
-    None where p1 <= p0 or no n up to `n_limit` is enough. The power of an exact test is a saw-tooth in n;
-    this is the start of the first tooth that reaches `power`.
+    None if p1 <= p0 or no n up to `n_limit` is enough. The power of an exact test is a saw-tooth in n; this is the
+    start of the first tooth that reaches `power`.
     """
     if p1 <= p0:
         return None
@@ -85,9 +85,9 @@ def about_n_for_power(p0: float, p1: float, *, alpha: float, power: float) -> in
 
 
 def critical_successes(n: ArrayLike, p0: float, alpha: float) -> NDArray[np.int64]:
-    """Return, for each sample size, the fewest successes that prove a rate above p0; n + 1 where none do."""
+    """Return, for each sample size, the fewest successes that prove a rate above p0; n + 1 if no number does."""
     size = np.asarray(n, dtype=np.int64)
-    low, high = np.zeros_like(size), size + 1  # the answer lies in (low, high]
+    low, high = np.zeros_like(size), size + 1  # the answer is in (low, high]
     while np.any(high - low > 1):
         middle = (low + high) // 2
         proves = bdtrc(np.maximum(middle - 1, 0), size, p0) <= alpha * (1 + _TIE)

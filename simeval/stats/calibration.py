@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from simeval.stats.binomial import clopper_pearson
 
 Labels = Sequence[float | None] | NDArray[np.generic]
-"""One label for each conversation; None or NaN where there is none, if that is allowed."""
+"""One label for each conversation; None or NaN for a missing one, if that is allowed."""
 
 CONDITIONS = (
     "The labelled conversations must be a random subset of these very conversations.",
@@ -28,7 +28,7 @@ CONDITIONS = (
 class CorrectedEstimate:
     """An estimate with its asymptotic interval."""
 
-    estimate: float  # may lie outside the scale by chance
+    estimate: float  # may leave the scale by chance
     standard_error: float
     lower: float
     upper: float
@@ -36,13 +36,13 @@ class CorrectedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRate:
-    """The rate a human would find, how it was found and when that holds, beside the rates as they stand."""
+    """The rate a human would find, its method and conditions, and the uncorrected rates beside it."""
 
     method: str  # in words
     conditions: tuple[str, ...]  # in words: what must be true of the labels
     n_labelled: int
     n_judged: int  # all conversations, labelled or not
-    estimate: float  # NaN without labels where the method needs them
+    estimate: float  # NaN without labels if the method needs them
     lower: float
     upper: float
     exact: bool  # the interval's error is proven at this very number of labels
@@ -93,12 +93,12 @@ def rogan_gladen(
     """Return the true rate behind a judge's, from its sensitivity and specificity on other labelled conversations.
 
     Hypothesis: none is tested. (judge_rate + specificity - 1) / (sensitivity + specificity - 1), with the standard
-    error of the delta method for three independent binomial samples: `n_judged` conversations judged, `n_positive`
-    and `n_negative` conversations that a human passed and failed. The interval has `alpha` on each side and is cut
-    to [0, 1]; the estimate is not, and outside [0, 1] says that judge rate, sensitivity and specificity do not
-    fit together. Asymptotic; holds at another true rate than that of the labelled conversations, but not where
-    sensitivity or specificity have moved. ValueError where sensitivity + specificity <= 1 (the judge then tells
-    nothing), a rate is outside [0, 1] or a sample is empty.
+    error of the delta method for three independent binomial samples: `n_judged` conversations judged, `n_positive` and
+    `n_negative` conversations that a human passed and failed. The interval has `alpha` on each side and is cut to [0,
+    1]; the estimate is not: outside [0, 1] it shows that judge rate, sensitivity and specificity do not fit together.
+    Asymptotic; holds at another true rate than that of the labelled conversations, but not if sensitivity or
+    specificity have moved. ValueError if sensitivity + specificity <= 1 (the judge is then uninformative), a rate is
+    outside [0, 1] or a sample is empty.
     """
     for name, rate in (("judge rate", judge_rate), ("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= rate <= 1:
@@ -125,14 +125,14 @@ def rogan_gladen(
 def corrected_rate(human: Labels, judge: Labels, *, alpha: float) -> CorrectedRate:
     """Return the rate a human would find by labels of a random subset, with `alpha` on each side.
 
-    Hypothesis: none is tested. `judge` holds true or false for every conversation, `human` the same with None or
-    NaN where a conversation is not labelled. The interval is Clopper and Pearson's of the human labels: exact at any
-    number of them, whatever the judge is like. What the judge says of the others would help little and cost the level:
+    Hypothesis: none is tested. `judge` holds true or false for every conversation, `human` the same with None or NaN
+    for one without a label. The interval is Clopper and Pearson's of the human labels: exact at any number of them,
+    whatever the judge is like. The judge's labels of the others would help little and cost the level:
     prediction-powered lower bounds were above the truth in up to 25% of runs (rate .97, sensitivity 1, specificity .5,
-    200 judged, 150 labels), and `stratified_rates`, which holds, is wider than the labels alone in 28 of 30 cells that
-    were tried. It is for labels that were drawn by what the judge says. The rate is that of the conversations the app
-    would have, of which these are a sample. ValueError for a missing judge's label, one that is neither true nor
-    false, or lists of unequal length.
+    200 judged, 150 labels), and `stratified_rates`, which keeps the level, is wider than the labels alone in 28 of 30
+    cells that were tried. Use it for labels drawn by the judge's result. The rate is that of all conversations the app
+    would have; these are a sample. ValueError for a missing judge's label, one that is neither true nor false, or lists
+    of unequal length.
     """
     people, judged = _labels(human, judge)
     for found in np.unique(np.concatenate([people, judged])):

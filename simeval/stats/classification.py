@@ -1,10 +1,10 @@
 """Precision, recall and F1 of a classifier, with bootstrap intervals that resample whole examples.
 
-Answers are counted once, by what was right and what was answered; a draw then needs the counts alone, because
-resampling examples independently draws the number of each kind of example from a multinomial distribution.
+Answers are counted once, by true and predicted class; a draw then needs the counts alone, because resampling examples
+independently draws the number of each kind of example from a multinomial distribution.
 
-References: B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, section 13.3 (percentile
-interval); J. Opitz and S. Burst (2019), "Macro F1 and Macro F1" (the mean of the classes' F1 is meant here).
+References: B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, section 13.3 (percentile interval);
+J. Opitz and S. Burst (2019), "Macro F1 and Macro F1" (the mean of the classes' F1 is meant here).
 """
 
 from collections import Counter, defaultdict
@@ -35,7 +35,7 @@ class Answers:
 
     kind: Places
     actual: Places
-    predicted: Places  # NONE where it was none of the classes
+    predicted: Places  # NONE if it was none of the classes
     count: Floats  # answers of this entry in one example of the kind
     examples: Floats  # how many examples there are of each kind
     n_classes: int
@@ -47,7 +47,7 @@ class Interval:
 
     low: float
     high: float
-    n_undefined: int  # draws in which the measure is 0/0; the interval is that of the others
+    n_undefined: int  # draws with a measure of 0/0; the interval is that of the others
 
 
 def count_answers(

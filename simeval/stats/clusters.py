@@ -18,7 +18,7 @@ from scipy.special import betaincinv, stdtr, stdtrit
 from simeval.core.arrays import Numbers
 from simeval.stats.mean import lower_bound, p_above, p_below, upper_bound
 
-"""One number for each cluster, or for each item where so said."""
+"""One number for each cluster, or for each item where stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ClusterRatio:
     ratio: float  # turns that are good, of all turns: a long conversation counts for more
     mean_share: float  # mean over conversations of their share of good turns: each counts the same
     standard_error: float
-    independent_standard_error: float  # what it would be if turns were independent
+    independent_standard_error: float  # if turns were independent
     df: int
     t: float | None  # None where no p0 is given
     p_pass: float | None
@@ -59,7 +59,7 @@ class ClusterInterval:
     ratio: float
     low: float
     high: float
-    effective_n: float  # independent turns that would say as much
+    effective_n: float  # independent turns with the same information
     n_clusters: int
 
 
@@ -105,8 +105,8 @@ def anova_icc(good: Numbers, sizes: Numbers) -> Correlation:
 def design_effect(good: Numbers, sizes: Numbers) -> float:
     """Return the variance of the share of all turns, over what it would be if turns were independent.
 
-    Hypothesis: none is tested. n turns in clusters say as much as n / design effect independent ones. NaN with
-    fewer than two conversations, or where all turns are good or none is.
+    Hypothesis: none is tested. n turns in clusters carry as much information as n / design effect independent ones. NaN
+    with fewer than two conversations, or if all turns are good or none is.
     """
     return anova_icc(good, sizes).design_effect
 
@@ -114,10 +114,10 @@ def design_effect(good: Numbers, sizes: Numbers) -> float:
 def cluster_ratio(good: Numbers, sizes: Numbers, *, p0: float | None = None) -> ClusterRatio:
     """Return the share of all turns with its linearised standard error, and its t-test against `p0`.
 
-    Hypothesis: the share is at most p0. Descriptive, never a gate: asymptotic in the number of conversations G
-    (t with G - 1 degrees of freedom, variance with G / (G - 1)), and a nominal 5 % was measured as 11 to 29 % at
-    p0 = .9 with 10 to 100 conversations of correlation .5. `t` and `p_pass` are NaN where the standard error is 0:
-    no variation seen is no proof. The standard error is NaN with fewer than two conversations.
+    Hypothesis: the share is at most p0. Descriptive, never a gate: asymptotic in the number of conversations G (t with
+    G - 1 degrees of freedom, variance with G / (G - 1)), and a nominal 5 % was measured as 11 to 29 % at p0 = .9 with
+    10 to 100 conversations of correlation .5. `t` and `p_pass` are NaN if the standard error is 0: no variation seen is
+    no proof. The standard error is NaN with fewer than two conversations.
     """
     counts, turns = _counts(good, sizes)
     n, groups = float(turns.sum()), turns.size
@@ -138,13 +138,12 @@ def cluster_ratio(good: Numbers, sizes: Numbers, *, p0: float | None = None) -> 
 def korn_graubard(good: Numbers, sizes: Numbers, *, alpha: float) -> ClusterInterval:
     """Return Korn and Graubard's interval of the share of all turns, `alpha` on each side.
 
-    Hypothesis: none is tested; descriptive, not for gates. Clopper and Pearson's interval with the effective
-    sample size p(1 - p) / variance * (t[n - 1] / t[G - 1])^2 for n turns in G conversations, never more than n.
-    Approximate: needs 50 or more conversations, and even there errs on 8 % instead of 5 % where turns have a
-    correlation of .5.
+    Hypothesis: none is tested; descriptive, not for gates. Clopper and Pearson's interval with the effective sample
+    size p(1 - p) / variance * (t[n - 1] / t[G - 1])^2 for n turns in G conversations, never more than n. Approximate:
+    needs 50 or more conversations, and even there errs on 8 % instead of 5 % where turns have a correlation of .5.
 
-    Where all conversations have the same share, as when all turns are good or none is, the variance is 0 and
-    says nothing: the effective size is then the number of conversations, as if each were one turn. That is
+    If all conversations have the same share, as when all turns are good or none is, the variance is 0 and
+    uninformative: the effective size is then the number of conversations, as if each were one turn. That is
     conservative; for shares of 0 and 1 other programs have rules of their own, or none. With fewer than two
     conversations the interval is [0, 1].
     """

@@ -1,12 +1,12 @@
-"""The best of several, by successive elimination: each round asks all that are left, and drops whom another outdoes.
+"""Find the best of several by successive elimination: each round asks all that are left, and drops those another beats.
 
-Of each two a gambler bets, round by round, that one is better than the other, as in `betting`: on the difference of
-what both came to in that round, which is a pair. Hypothesis of the bet of i against j: the mean of i is at most that of
-j; its wealth then ever reaches c with probability at most 1/c (J. Ville 1939). Of the best one that is so for all bets
-against it, and so for the mean of their wealths: whoever is dropped where that reaches 1/alpha is the best with
-probability at most alpha, however many there are, whatever ends the rounds, and whatever the pairs have in common. On
-means of e-values V. Vovk and R. Wang (2021), "E-values: calibration, combination and applications", Annals of
-Statistics 49.
+For each ordered pair a gambler bets, round by round, that one is better than the other, as in `betting`: on the
+difference of their values in that round, which is a pair. Hypothesis of the bet of i against j: the mean of i is at
+most that of j; its wealth then ever reaches c with probability at most 1/c (J. Ville 1939). For the best entrant this
+holds for all bets against it, and so for the mean of their wealths: if entrants are dropped when that mean reaches
+1/alpha, the best is dropped with probability at most alpha, whatever their number, the reason the rounds end, and the
+dependence between entrants. On means of e-values V. Vovk and R. Wang (2021), "E-values: calibration, combination and
+applications", Annals of Statistics 49.
 """
 
 import numpy as np
@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
 
-_LARGEST_BET = 1.5  # on a difference scaled to [0, 1] of which the mean is 1/2: no round loses more than 3/4
+_LARGEST_BET = 1.5  # on a difference scaled to [0, 1] with mean 1/2: no round loses more than 3/4
 _LARGEST_LOG = 700.0
 
 Flags = NDArray[np.bool_]
 
 
 class Elimination:
-    """An elimination of `entrants` in at most `n_max` rounds; of many at once, where `runs` says how many.
+    """An elimination of `entrants` in at most `n_max` rounds; `runs` simulates many at once.
 
-    left: who is not dropped, of each run.
-    rounds: how many rounds there were.
+    left: the entrants not yet dropped, for each run. rounds: the number of rounds so far.
     """
 
     def __init__(self, entrants: int, n_max: int, *, alpha: float, runs: int = 1) -> None:
@@ -45,10 +44,10 @@ class Elimination:
         return over
 
     def push(self, low: Floats, high: Floats) -> Flags:
-        """Take a round, and return who is dropped by it.
+        """Add a round, and return the entrants it drops.
 
-        What each entrant came to lies in [0, 1] and, where that is not known, between `low` and `high`: an axis of
-        runs, one of entrants. That of those who were dropped is not looked at.
+        Each entrant's value is in [0, 1] and, if unknown, between `low` and `high`: an axis of runs, one of entrants.
+        The values of dropped entrants are ignored.
         """
         going = self.left & ~self.is_over[:, None]
         pairs = going[:, :, None] & going[:, None, :] & self._others
@@ -71,5 +70,5 @@ class Elimination:
         return found
 
     def outdone_by(self, entrant: int) -> int:
-        """Return who speaks most against an entrant, in the first run."""
+        """Return the entrant with the most evidence against another, in the first run."""
         return int(np.argmax(np.where(self._others[entrant], self._logs[0, :, entrant], -np.inf)))

@@ -1,12 +1,12 @@
 """Inference on a proportion that holds at every moment, without a limit on the number of trials.
 
-An e-value is the wealth of a gambler who bets against a hypothesis at fair odds: if the hypothesis holds, it
-ever reaches 1/alpha with probability alpha at most (J. Ville 1939, Étude critique de la notion de collectif).
-So one may look after each trial, stop at will and go on later. The price is power: with a known largest n an
-exact sequential design proves more.
+An e-value is the wealth of a gambler who bets against a hypothesis at fair odds: if the hypothesis holds, it ever
+reaches 1/alpha with probability alpha at most (J. Ville 1939, Étude critique de la notion de collectif). So one may
+look after each trial, stop at will and go on later. The price is power: with a known largest n an exact sequential
+design proves more.
 
-The bet here is spread evenly over all rates above the bar (H. Robbins 1970, "Statistical methods related to
-the law of the iterated logarithm", Annals of Mathematical Statistics 41). With s successes and f failures
+The bet here is spread evenly over all rates above the bar (H. Robbins 1970, "Statistical methods related to the law of
+the iterated logarithm", Annals of Mathematical Statistics 41). With s successes and f failures
 
     E(p0) = 1/(1 - p0) * integral over q from p0 to 1 of (q/p0)^s ((1 - q)/(1 - p0))^f
           = integral over u from 0 to 1 of u^f (u + (1 - u)/p0)^s.
@@ -20,7 +20,7 @@ from scipy.special import betaincc, betaln
 
 from simeval.core.arrays import Floats
 
-_HALVINGS = 50  # of the range in which a bound is sought
+_HALVINGS = 50  # of the range searched for a bound
 _SMALLEST_TAIL = 1e-250  # a smaller tail of the beta distribution is summed as a series, lest it underflow
 
 
@@ -40,9 +40,8 @@ def mixture(successes: ArrayLike, failures: ArrayLike, p0: float) -> Floats:
 def likelihood_ratio(successes: ArrayLike, failures: ArrayLike, p0: float, p1: float) -> Floats:
     """Return the natural logarithm of the likelihood ratio of the rate p1 to the rate p0.
 
-    Hypothesis: the rate is at most p0 where p1 is above p0, at least p0 where it is below. It is an e-value
-    as `mixture` is, with the whole bet on p1: stronger if the rate is near p1, weak elsewhere. Shapes as in
-    `mixture`.
+    Hypothesis: the rate is at most p0 if p1 is above p0, at least p0 if p1 is below. It is an e-value as `mixture` is,
+    with the whole bet on p1: stronger if the rate is near p1, weak elsewhere. Shapes as in `mixture`.
     """
     _check_rate(p0)
     _check_rate(p1)
@@ -75,10 +74,10 @@ def anytime_p_values(outcomes: ArrayLike, p0: float) -> tuple[Floats, Floats]:
 def anytime_interval(successes: int, failures: int, alpha: float) -> tuple[float, float]:
     """Return the interval of the rate that holds at every moment, `alpha` on each side; [0, 1] without trials.
 
-    Hypothesis rejected by the lower bound: the rate is at most p0, for every p0 up to it. The bound is the
-    largest p0 at which `mixture` reaches 1/alpha, the upper one its mirror image, so the interval contains
-    the observed rate. Proven: all intervals of one run hold the rate together with probability at least
-    1 - 2 alpha. It is about 1.5 times as wide as Clopper and Pearson's at n = 30, twice as wide at n = 1000.
+    Hypothesis rejected by the lower bound: the rate is at most p0, for every p0 up to it. The bound is the largest p0
+    with `mixture` at 1/alpha or more, the upper one its mirror image, so the interval contains the observed rate.
+    Proven: all intervals of one run hold the rate together with probability at least 1 - 2 alpha. It is about 1.5 times
+    as wide as Clopper and Pearson's at n = 30, twice as wide at n = 1000.
     """
     _check_level(alpha)
     low, high = _interval(_counted([successes]), _counted([failures]), alpha)
@@ -88,10 +87,10 @@ def anytime_interval(successes: int, failures: int, alpha: float) -> tuple[float
 def anytime_interval_path(outcomes: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
     """Return, after each trial, the lower and upper ends of the intersection of all intervals so far.
 
-    The hypotheses are those of `anytime_p_values`, and the two never disagree: the lower end has reached p0
-    exactly when "above p0" has been proven at `alpha`, and so on the other side. The intersection never
-    widens and is proven as `anytime_interval` is. It may leave out the observed rate, and the ends may even
-    cross, where the rate changed during the run.
+    The hypotheses are those of `anytime_p_values`, and the two never disagree: the lower end has reached p0 exactly
+    when "above p0" has been proven at `alpha`, and so on the other side. The intersection never widens and is proven as
+    `anytime_interval` is. It may leave out the observed rate, and the ends may even cross, if the rate changed during
+    the run.
     """
     _check_level(alpha)
     low, high = _interval(*_counts_so_far(outcomes), alpha)
@@ -103,7 +102,7 @@ def _interval(successes: Floats, failures: Floats, alpha: float) -> tuple[Floats
 
 
 def _lower(successes: Floats, failures: Floats, alpha: float) -> Floats:
-    """Find the largest p0 with E(p0) >= 1/alpha, or 0; it lies below the observed rate, where E <= 1."""
+    """Find the largest p0 with E(p0) >= 1/alpha, or 0; it is below the observed rate, where E <= 1."""
     inside = np.zeros_like(successes)
     outside = np.where(successes > 0, successes / np.maximum(successes + failures, 1), 0.5)
     for _ in range(_HALVINGS):

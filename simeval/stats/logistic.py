@@ -34,8 +34,8 @@ class Logistic:
 def fit_logistic(features: Floats, labels: Numbers, *, penalty: float = 1.0) -> Logistic:
     """Fit a model that is the likeliest, less `penalty` times half the sum of its squared weights.
 
-    The bias bears no penalty. ValueError where there are not both labels, or the penalty is not above 0: without one
-    the weights have no bounds where the labels can be told apart.
+    The bias bears no penalty. ValueError if a label is missing, or the penalty is not above 0: without one the weights
+    have no bounds if the labels can be separated.
     """
     from scipy.optimize import minimize  # takes a quarter of a second to load
 
@@ -59,7 +59,7 @@ def fit_logistic(features: Floats, labels: Numbers, *, penalty: float = 1.0) -> 
 def roc_auc(labels: Numbers, scores: Numbers) -> float:
     """Return the chance that a true item has a higher score than a false one, a tie counting one half.
 
-    NaN where there are not both. ValueError for lists of unequal length.
+    NaN unless both labels occur. ValueError for lists of unequal length.
     """
     truth, given = np.asarray(labels, dtype=bool), np.asarray(scores, dtype=np.float64)
     if truth.shape != given.shape or truth.ndim != 1:
@@ -76,8 +76,8 @@ def roc_auc(labels: Numbers, scores: Numbers) -> float:
 def grouped_folds(groups: Sequence[Hashable], labels: Numbers, *, n_folds: int = 5, seed: int = 0) -> NDArray[np.intp]:
     """Return the fold of each item: those of a group share one, and folds get about as many items of each label.
 
-    Groups are dealt in an order drawn by `seed`, the largest first, each to the fold where it leaves the labels the
-    most even. ValueError where there are fewer groups than folds.
+    Groups are dealt in an order drawn by `seed`, the largest first, each to the fold that it leaves most even in
+    labels. ValueError for fewer groups than folds.
     """
     truth = np.asarray(labels, dtype=np.intp)
     rows: dict[Hashable, list[int]] = {}

@@ -16,7 +16,7 @@ from simeval.core.arrays import Floats
 
 _LOG_STEP = 0.04
 _LOG_TIMES = np.arange(-40.0, 30.0, _LOG_STEP)
-_CLOSE = 1e-10  # of the range in which a bound is sought: what is nearer is found
+_CLOSE = 1e-10  # of the range searched for a bound; results nearer than this are equal
 _MOST_STEPS = 60
 _MOST_POINTS = 200  # different values; of more, each is taken for the next lower point of a grid of so many
 
@@ -24,8 +24,8 @@ _MOST_POINTS = 200  # different values; of more, each is taken for the next lowe
 def p_above(values: Sequence[float], mean: float, *, low: float) -> float:
     """Return the p-value of "the mean is above `mean`" for values that are at least `low`.
 
-    Hypothesis: the mean is at most `mean`. 1 where there are no values. The probability is computed by
-    inverting the characteristic function of a sum of exponentials (J. P. Imhof 1961, Biometrika 48).
+    Hypothesis: the mean is at most `mean`. 1 without values. The probability is computed by inverting the
+    characteristic function of a sum of exponentials (J. P. Imhof 1961, Biometrika 48).
     """
     points, counts = _points(values, low)
     return _p_above(points, counts, mean)
@@ -66,7 +66,7 @@ def p_below(values: Sequence[float], mean: float, *, high: float) -> float:
 
 
 def lower_bound(values: Sequence[float], alpha: float, *, low: float) -> float:
-    """Return the largest m for which "the mean is above m" is proven at `alpha`; `low` without values."""
+    """Return the largest m such that "the mean is above m" is proven at `alpha`; `low` without values."""
     if not values:
         return low
     points, counts = _points(values, low)
@@ -89,5 +89,5 @@ def lower_bound(values: Sequence[float], alpha: float, *, low: float) -> float:
 
 
 def upper_bound(values: Sequence[float], alpha: float, *, high: float) -> float:
-    """Return the smallest m for which "the mean is below m" is proven at `alpha`; `high` without values."""
+    """Return the smallest m such that "the mean is below m" is proven at `alpha`; `high` without values."""
     return -lower_bound([-value for value in values], alpha, low=-high)

@@ -1,16 +1,16 @@
 """Alarms on a stream of outcomes without an end, raised when its rate has fallen below a bar.
 
-The detector sums, over all moments at which a drop may have begun, the wealth of a gambler who bets from then
-on that outcomes fall below the bar p0 (the e-detector of the Shiryaev-Roberts kind of J. Shin, A. Ramdas and
-A. Rinaldo 2024, "E-detectors: a nonparametric framework for sequential change detection", New England Journal
-of Statistics in Data Science 2):
+The detector sums, over all moments at which a drop may have begun, the wealth of a gambler who bets from then on that
+outcomes fall below the bar p0 (the e-detector of the Shiryaev-Roberts kind of J. Shin, A. Ramdas and A. Rinaldo 2024,
+"E-detectors: a nonparametric framework for sequential change detection", New England Journal of Statistics in Data
+Science 2):
 
     M_0 = 0,    M_n = (M_(n-1) + 1) * (1 + bet * (p0 - x_n)).
 
-M_n - n does not rise on average as long as each outcome's mean, given all before it, is at least p0. So the
-mean number of outcomes up to the first M_n >= A is at least A: a false alarm comes once in A outcomes at most,
-on average. `DropDetector` averages the M of several bets, which keeps the guarantee and notices both small and
-large drops. For "at most" requirements feed 1 - x and the bar 1 - p0.
+M_n - n does not rise on average as long as each outcome's mean, given all before it, is at least p0. So the mean number
+of outcomes up to the first M_n >= A is at least A: a false alarm comes once in A outcomes at most, on average.
+`DropDetector` averages the M of several bets, which keeps the guarantee and notices both small and large drops. For "at
+most" requirements feed 1 - x and the bar 1 - p0.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _BET_SHARES = (0.03, 0.6)  # of 1 / (1 - p0), the bet that a single success woul
 
 
 class DetectorState(TypedDict):
-    """What a `DropDetector` is, as plain numbers that JSON can keep."""
+    """The state of a `DropDetector` as plain numbers that JSON can keep."""
 
     p0: float
     false_alarm_every: float
@@ -39,10 +39,10 @@ class DetectorState(TypedDict):
 def detector_path(outcomes: ArrayLike, p0: float, bet: float) -> Floats:
     """Return the detector of one bet after each outcome.
 
-    Hypothesis: each outcome's mean, given all before it, is at least p0. `outcomes` lie in [0, 1] (True or
-    False, or scaled scores), in the order of the trials along the last axis; any axes before it are streams of
-    their own. The answer has the same shape. `bet` lies within [0, 1/(1 - p0)]. Proven: the path first reaches
-    A after A outcomes or more, on average. Values are held at 1e250.
+    Hypothesis: each outcome's mean, given all before it, is at least p0. `outcomes` are in [0, 1] (True or False, or
+    scaled scores), in the order of the trials along the last axis; any axes before it are streams of their own. The
+    answer has the same shape. `bet` is within [0, 1/(1 - p0)]. Proven: the path first reaches A after A outcomes or
+    more, on average. Values are held at 1e250.
     """
     _check_bar(p0)
     if not 0 <= bet * (1 - p0) <= 1 + 1e-12:
@@ -78,16 +78,14 @@ def streams_threshold(false_alarm_every: float, streams: int) -> float:
 class DropDetector:
     """A watch on one stream that raises an alarm when its rate, or mean, has fallen below p0.
 
-    Hypothesis: each outcome's mean, given all before it, is at least p0. Proven: under it, the first alarm
-    comes after `false_alarm_every` outcomes or more, on average. Simulated at 1,000 and p0 = 0.9: 1,395 at a
-    rate of exactly 0.9, some 35,000 at 0.95; after 200 outcomes at 0.95, a drop to 0.8 is noticed within 74
-    more, one to 0.5 within 12, on average. It says nothing of the rate itself: for that, see
-    `evalues.anytime_interval_path`. After an alarm it goes on; begin a new one once the cause is fixed.
+    Hypothesis: each outcome's mean, given all before it, is at least p0. Proven: under it, the first alarm comes after
+    `false_alarm_every` outcomes or more, on average. Simulated at 1,000 and p0 = 0.9: 1,395 at a rate of exactly 0.9,
+    some 35,000 at 0.95; after 200 outcomes at 0.95, a drop to 0.8 is noticed within 74 more, one to 0.5 within 12, on
+    average. It does not estimate the rate itself: for that, see `evalues.anytime_interval_path`. After an alarm it goes
+    on; begin a new one once the cause is fixed.
 
-    p0: the bar, strictly between 0 and 1.
-    false_alarm_every: how many outcomes a false alarm should take, on average, at least; also the threshold.
-    n_bets: how many bets are averaged, two or more.
-    n: the number of outcomes so far.
+    p0: the bar, strictly between 0 and 1. false_alarm_every: how many outcomes a false alarm should take, on average,
+    at least; also the threshold. n_bets: how many bets are averaged, two or more. n: the number of outcomes so far.
     alarmed: whether there has been an alarm, now or before.
     """
 
@@ -111,9 +109,9 @@ class DropDetector:
         return float(self._values.mean())
 
     def push(self, x: float) -> bool:
-        """Take the next outcome and tell whether the detector now stands at an alarm.
+        """Add the next outcome and return whether the detector is now in alarm.
 
-        ValueError where `x` is NaN or outside [0, 1]; the detector is then as before.
+        ValueError if `x` is NaN or outside [0, 1]; the detector is then as before.
         """
         self._values = _next(self._values, _checked(x), self.p0, self._bets)
         self.n += 1
@@ -136,7 +134,7 @@ class DropDetector:
     def from_state(cls, state: DetectorState) -> "DropDetector":
         """Return a detector that goes on where `state` was taken, without any difference to one never stopped.
 
-        ValueError where the numbers cannot be those of a detector.
+        ValueError if the numbers cannot be those of a detector.
         """
         detector = cls(state["p0"], false_alarm_every=state["false_alarm_every"], n_bets=state["n_bets"])
         values = np.array(state["values"], dtype=float)

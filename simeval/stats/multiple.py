@@ -49,10 +49,10 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 def e_benjamini_hochberg(e_values: Sequence[float], alpha: float) -> list[int]:
     """Return the indices, ascending, of the e-values whose hypotheses are rejected.
 
-    Hypothesis: that of each e-value, whose expectation under it is at most 1. Rejects the k largest for the
-    greatest k of which the k-th largest is at least m / (alpha k), m the number of e-values. The expected
-    share of false rejections is at most alpha whatever the dependence and whenever each was stopped (proven).
-    Infinite e-values are allowed. No e-values give an empty list.
+    Hypothesis: that of each e-value, whose expectation under it is at most 1. Rejects the k largest for the greatest k
+    such that the k-th largest is at least m / (alpha k), m the number of e-values. The expected share of false
+    rejections is at most alpha whatever the dependence and whenever each was stopped (proven). Infinite e-values are
+    allowed. No e-values give an empty list.
     """
     _check_level(alpha)
     e = np.asarray(e_values, dtype=float)
@@ -68,10 +68,9 @@ def e_benjamini_hochberg(e_values: Sequence[float], alpha: float) -> list[int]:
 def joint_level(alpha: float, m: int) -> float:
     """Return the level, alpha / m, at which each of m tests is run so that they hold jointly (Bonferroni).
 
-    Hypothesis: that of each test. The chance of any false rejection is at most alpha, whatever the dependence
-    and with early stopping too (proven). The level must be decided before sampling: it is what the boundaries
-    of early stopping are built from, and m is the number of tests planned, not the number that looked
-    promising.
+    Hypothesis: that of each test. The chance of any false rejection is at most alpha, whatever the dependence and with
+    early stopping too (proven). The level must be decided before sampling, since the boundaries of early stopping are
+    built from it, and m is the number of tests planned, not the number that looked promising.
     """
     _check_level(alpha)
     if m < 1:

@@ -16,7 +16,7 @@ _ROUNDING = 1e-9  # how far below 1/alpha rounding may put an e-value that equal
 
 
 class OpenDesign(Design):
-    """A design whose boundaries are those at which the e-value of "above p0", or "below p0", reaches 1/alpha.
+    """A design that stops when the e-value of "above p0", or "below p0", reaches 1/alpha.
 
     `n_max` is only how far this run may go; it takes no part in the test.
     """
@@ -26,11 +26,11 @@ class OpenDesign(Design):
         return True
 
     def completed(self, n: int, failures: int, *, good: bool) -> tuple[int, int]:  # noqa: ARG002
-        """Return the state itself: what holds at any time needs no completion."""
+        """Return the state itself: a result that holds at any time needs no completion."""
         return n, failures
 
     def characteristics(self, rate: float) -> OperatingCharacteristics:
-        """Return what an app with this true rate comes to within `n_max` trials."""
+        """Return the operating characteristics for this true rate within `n_max` trials."""
         ends, chance = self.ends, self.ends.chances(rate)
         fails = ends.failures >= self.fail_at[ends.n]
         passes = ends.rank == 0
@@ -48,7 +48,7 @@ class OpenDesign(Design):
 
 
 def minimum_n(p0: float, alpha: float) -> int:
-    """Return the smallest n at which n successes of n pass: the e-value of "above p0" reaches 1/alpha."""
+    """Return the smallest n such that n successes of n pass: the e-value of "above p0" reaches 1/alpha."""
     low, high = 0, 1
     while not _proves(high, 0, p0, alpha):
         low, high = high, 2 * high
@@ -62,8 +62,8 @@ def minimum_n(p0: float, alpha: float) -> int:
 def open_design(p0: float, n_max: int, *, alpha: float, stop: StopRule = "gate", min_trials: int = 1) -> OpenDesign:
     """Return the open-ended test of "the rate is above p0", tabulated up to `n_max` trials.
 
-    Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is ever rejected wrongly with a
-    chance of at most `alpha`, at any n and any stopping rule, such as one that looks at no fewer than `min_trials`.
+    Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is ever rejected wrongly with a chance
+    of at most `alpha`, at any n and any stopping rule, such as one that looks at no fewer than `min_trials`.
     """
     if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1 and min_trials >= 1):
         found = f"p0={p0}, n_max={n_max}, alpha={alpha}, min_trials={min_trials}"
@@ -77,7 +77,7 @@ def open_design(p0: float, n_max: int, *, alpha: float, stop: StopRule = "gate",
 
 
 def _boundary(p0: float, n_max: int, alpha: float) -> NDArray[np.int64]:
-    """Return, for each n, the most failures with which the e-value of "above p0" reaches 1/alpha, or -1."""
+    """Return, for each n, the most failures that keep the e-value of "above p0" at 1/alpha or more, or -1."""
     allowed = np.full(n_max + 1, -1)
     failures = -1
     for n in range(1, n_max + 1):

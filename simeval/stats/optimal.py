@@ -1,12 +1,12 @@
 """The sequential test of a rate that takes the fewest trials on average, at the level and power of spending.
 
 The spending design of `sequential` is exact, but not the cheapest test of its level and power. Here a run at a gate
-also ends where a pass has become unlikely, and the boundaries are those of a Bayes test: a wrong pass has a price, a
-good app that is missed another, and backward induction over (trials, failures) finds which stops are cheapest at
-once. The prices are those at which level and power are used up. The value of that game is a bound that no test of this
-level and power can beat, so it is known how far a design is from the best. Because outcomes are discrete, level and
-power are rarely used up exactly: single steps of both boundaries then use what is left. What is found is counted
-anew over all sequences of outcomes, and thrown away where it breaks a promise.
+also ends when a pass has become unlikely, and the boundaries are those of a Bayes test: a wrong pass has a price, a
+missed good app another, and backward induction over (trials, failures) finds the cheapest stops. The prices are chosen
+so that level and power are used up. The value of that game is a bound that no test of this level and power can beat, so
+it is known how far a design is from the best. Because outcomes are discrete, level and power are rarely used up
+exactly: single steps of both boundaries then use the rest. The design found is recomputed over all sequences of
+outcomes, and rejected if it breaks a promise.
 
     failures │  end: a pass has become unlikely
              │       ┌──────────────
@@ -33,27 +33,27 @@ from simeval.stats.stopping_game import Bounds, Game, Prices, Stops, log_average
 
 LARGEST = 1_000  # trials; a larger design is that of spending
 _POWERS = np.array([0.1, 0.25, 0.45, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.997])  # of spending, where power is held
-_BESIDE = (0.85, 1.0)  # of power: the average has its place before the rate with so much, with which it shares a price
-_ODDS = np.linspace(0.04, 8, 200)  # rates above the bar, by what is added to the logarithm of its odds
-_CHECKED = np.linspace(0.01, 8, 800)  # the same, where a design is counted anew
-_BETWEEN = 1e-6  # of power, by which a rate between those may lose more
+_BESIDE = (0.85, 1.0)  # of power: the average shares a price with the rate of this power, and comes before it
+_ODDS = np.linspace(0.04, 8, 200)  # rates above the bar, by the addition to the logarithm of its odds
+_CHECKED = np.linspace(0.01, 8, 800)  # the same, for the recount of a design
+_BETWEEN = 1e-6  # of power: how much more a rate between those may lose
 _ROUNDS, _NARROWER = 6, 0.55  # of the search for the prices, each on a narrower grid
-_WIDTHS = (0.5, 0.15, 0.05, 0.02)  # of the grids on which designs are tried that keep level and power
+_WIDTHS = (0.5, 0.15, 0.05, 0.02)  # of the grids of designs that keep level and power
 _STEPS, _PATIENCE = 20, 6  # at most, and without a better design
 _NEAR = 0.005  # of the bound: no further step is looked for
 _NEAR_ENOUGH = 0.03  # of the bound: no other game is tried
-_DEARER, _DEAREST = 3.0, 1000.0  # times its price is what a broken promise costs in the search, and at last
-_ROUNDING = 1e-11  # of the level, by which sums of many chances may be wrong
+_DEARER, _DEAREST = 3.0, 1000.0  # times its price: the cost of a broken promise in the search, and at the end
+_ROUNDING = 1e-11  # of the level: the possible error of sums of many chances
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What a design keeps of the power of spending, and for whom it saves trials.
+    """How much of the power of spending a design keeps, and which apps it saves trials for.
 
     At no rate above the bar is a pass less likely by more than `loss`, and on average over them by no more than
-    `mean_loss`. Of both the search uses the first share of `held` at the rates where it looks, or the next where a rate
-    between them would lose too much. Trials are counted for all true rates alike, but for the share `good`, which
-    counts for a good app.
+    `mean_loss`. The search uses only the first share of `held` of both at its own rates, or the next if a rate between
+    them would lose too much. Trials are counted for all true rates alike, but for the share `good`, which counts for a
+    good app.
     """
 
     loss: float
@@ -70,11 +70,11 @@ STRICT = Promise(loss=0.001, mean_loss=None, held=(0.9,), good=0.0)
 
 @dataclass(frozen=True)
 class OptimalDesign(Design):
-    """A design at whose gate a run also ends where a pass has become unlikely: all of its stops bind.
+    """A design with a gate that also ends a run when a pass has become unlikely: all of its stops bind.
 
-    `within[n]` is the largest number of failures in n trials with which a run goes on. Where trials are counted as
-    `promise` says, and most near a rate that was `expected`, no test with this n_max and this level takes fewer than
-    `least_n` on average, unless it loses more power somewhere than the share of `loss` that was held.
+    `within[n]` is the largest number of failures in n trials that lets a run go on. If trials are counted by `promise`,
+    with most weight near an `expected` rate, no test with this n_max and level takes fewer than `least_n` on average,
+    unless it loses more power somewhere than the share of `loss` that was held.
     """
 
     least_n: float
@@ -83,7 +83,7 @@ class OptimalDesign(Design):
 
     @property
     def over_least(self) -> float:
-        """The share by which its trials, counted in that way, lie above the least of any test."""
+        """Return the excess of its trials, counted in that way, over the least of any test, as a share."""
         return average_n(self, self.expected, self.promise.good) / self.least_n - 1
 
     @property
@@ -93,7 +93,7 @@ class OptimalDesign(Design):
 
     @property
     def fail_points(self) -> list[tuple[int, int]]:
-        """The points at which "below p0" is proven where a run ends there."""
+        """Return the points that end a run with "below p0" proven."""
         ends = self.ends
         chances = np.cumsum(ends.chances(self.p0)[::-1])[::-1]
         proven = np.flatnonzero(ends.is_bad & (chances <= self.alpha))
@@ -146,10 +146,10 @@ def optimal_design(
     """Return the test of "the rate is above p0" at a gate with at most `n_max` trials, and the fewest on average.
 
     Hypotheses and arguments are those of `design`, and so is the level. Whatever the true rate, the chance of a pass is
-    that of the spending design or more, less what the promise allows. Where that design passes nothing, looks
-    but once or has more than `LARGEST` trials, or nothing cheaper is found, it is returned itself. A rate that is
-    `expected`, by a run before, weighs more where trials are counted; level and power are promised as without. A
-    design of 300 trials takes 0.1 to 0.8 seconds, and is kept.
+    that of the spending design or more, less the loss that the promise allows. If that design passes nothing, looks but
+    once or has more than `LARGEST` trials, or nothing cheaper is found, it is returned itself. An `expected` rate from
+    an earlier run gets more weight in the count of trials; the promises on level and power do not change. A design of
+    300 trials takes 0.1 to 0.8 seconds, and is kept.
     """
     spending = design(p0, n_max, alpha=alpha, min_trials=min_trials)
     if not spending.can_pass or spending.min_trials == n_max or n_max > LARGEST:
@@ -195,7 +195,7 @@ def _games(spending: Design, promise: Promise, expected: float | None) -> Iterat
 def average_n(plan: Design, expected: float | None = None, share_good: float = 0.0) -> float:
     """Return the trials a design takes on average over the true rates from 15 points under its p0 to 1.
 
-    Rates near one that is `expected` weigh more, and a good app the share that is said (`log_average`).
+    Rates near an `expected` one weigh more, and a good app weighs `share_good` (`log_average`).
     """
     ends = plan.ends
     likelihood = log_average(ends.n - ends.failures, ends.failures, plan.p0, expected, share_good)
@@ -218,7 +218,7 @@ def _power(plan: Design, rates: Floats) -> Floats:
 
 
 def _best_prices(game: Game) -> tuple[Prices, float]:
-    """Return the prices of the game that is worth most, and what it is worth: the bound on all tests."""
+    """Return the prices of the most valuable game, and its value: the bound on all tests."""
     wrong = 0.05 / game.alpha * game.n_max * np.geomspace(0.4, 25, 4)
     tried = Prices.grid(wrong, game.n_max * np.geomspace(0.3, 50, 5), np.arange(float(game.may_miss.size)))
     best, least, width = tried.at(0), -np.inf, 0.9
@@ -231,7 +231,7 @@ def _best_prices(game: Game) -> tuple[Prices, float]:
 
 
 def _broken(game: Game, found: Floats) -> Floats:
-    """Return by how much each promise is broken where the last axis holds level, powers and trials."""
+    """Return by how much each promise is broken; the last axis holds level, powers and trials."""
     over = np.concatenate([found[..., :1] - game.alpha, 1 - found[..., 1:-1] - game.may_miss], axis=-1)
     return np.asarray(np.maximum(over, 0.0))
 
@@ -239,8 +239,8 @@ def _broken(game: Game, found: Floats) -> Floats:
 def _first_tries(game: Game, prices: Prices, penalties: Floats, spending: Design) -> Stops:
     """Return the designs to go on from: the best plays at prices near the best, by several orders of preference.
 
-    They are those that come cheapest with broken promises paid for, with those paid dearly, and without any; where
-    all break one, the spending design too.
+    They are the cheapest at high prices for broken promises, at higher ones, and at none; if all break one, the
+    spending design too.
     """
     found: dict[tuple[float, ...], tuple[Floats, Stops]] = {}
     for width in _WIDTHS:
@@ -297,10 +297,10 @@ def _improved(game: Game, stops: Stops, penalties: Floats, least: float) -> Stop
 
 
 def _changes(game: Game, stops: Stops, ways: Floats) -> Floats:
-    """Return what each single step of a boundary changes, exactly: [test, step, (level, powers, trials)].
+    """Return the exact effect of each single step of a boundary: [test, step, (level, powers, trials)].
 
-    There are four steps after each trial: one failure more passes, one fewer; one fewer ends, one more goes on. NaN
-    stands where there is no such step, or no path.
+    There are four steps after each trial: one failure more passes, one fewer; one fewer ends, one more goes on. NaN if
+    there is no such step, or no path.
     """
     n, test, last = np.arange(game.n_max + 1)[:, None], np.arange(len(stops.pass_at))[None], game.width - 2
     ahead = game.prospects(stops)
@@ -339,7 +339,7 @@ def _stops_of(plan: Design, width: int) -> Stops:
 def _made(
     spending: Design, game: Game, stops: Stops, least: float, promise: Promise, expected: float | None
 ) -> OptimalDesign | None:
-    """Return the design with these boundaries; None where counting anew finds a promise broken."""
+    """Return the design with these boundaries; None if the recount finds a broken promise."""
     first = spending.min_trials
     pass_at = np.maximum.accumulate(stops.pass_at[0])
     within = _within(pass_at, np.minimum(stops.end_at[0], spending.fail_at), first)
@@ -370,7 +370,7 @@ def _made(
 
 
 def _within(pass_at: Bounds, end_at: Bounds, first: int) -> Bounds:
-    """Return, for each n, the most failures with which a run goes on: those from which a later pass is possible."""
+    """Return, for each n, the most failures that still allow a later pass, so that a run continues."""
     within = np.full(pass_at.size, -1)
     for n in range(pass_at.size - 2, -1, -1):
         later = max(int(pass_at[n + 1]), int(within[n + 1]))

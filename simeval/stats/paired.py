@@ -20,11 +20,11 @@ from simeval.core.arrays import Floats
 from simeval.stats.binomial import p_at_least, p_at_most
 from simeval.stats.two_sample import TIE, MarginTest, binomial_weights, check_margin, standardised, supremum
 
-_MOST_ENUMERATED = 16  # groups of which all sign flips are enumerated
+_MOST_ENUMERATED = 16  # groups, with all sign flips enumerated
 _BLOCK = 1_000  # random flips drawn at once, to bound the memory
 _ROUNDING = 1e-10  # times the sum of the absolute differences: sums closer than that count as equal
-_MOST_PAIRS = 1_000  # up to which the unconditional test is computed exactly: a fifth of a second
-_HALVINGS = 60  # of the range in which a bound is sought
+_MOST_PAIRS = 1_000  # pairs, up to which the unconditional test is computed exactly: a fifth of a second
+_HALVINGS = 60  # of the range searched for a bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def mcnemar(new_only: int, old_only: int) -> PairedTest:
     """Return the p-values of McNemar's exact test of paired yes-or-no outcomes.
 
     Hypothesis: the new version succeeds at most (for "better") or at least (for "worse") as often as the old.
-    `new_only` counts the pairs in which the new version alone succeeded, `old_only` the old alone; given
-    their sum, and equal rates, `new_only` is Bin(sum, 1/2). Exact and conservative for independent pairs; the
-    two-sided p-value is twice the smaller, at most 1. All are 1 without a discordant pair.
+    `new_only` counts the pairs with success of the new version alone, `old_only` of the old alone; given their sum, and
+    equal rates, `new_only` is Bin(sum, 1/2). Exact and conservative for independent pairs; the two-sided p-value is
+    twice the smaller, at most 1. All are 1 without a discordant pair.
     """
     _check_counts(new_only=new_only, old_only=old_only)
     discordant = new_only + old_only
@@ -56,15 +56,15 @@ def sign_flip(
 ) -> PairedTest:
     """Return the p-values of the mean difference among all its sign flips.
 
-    Hypothesis: exchanging the versions within a seed changes nothing, so that every difference is as likely
-    as its negative. `differences` holds n finite numbers, new - old; `clusters` the n labels of their seeds,
-    each of which is flipped as a whole (without it each difference is a seed of its own).
+    Hypothesis: exchanging the versions within a seed changes nothing, so that every difference is as likely as its
+    negative. `differences` holds n finite numbers, new - old; `clusters` the n labels of their seeds: each seed is
+    flipped as a whole (without it each difference is a seed of its own).
 
-    Up to 16 seeds whose sum is not zero (the others change nothing) all flips are enumerated: exact and
-    deterministic. Above, `n_flips` are drawn with `seed` and p = (1 + count) / (n_flips + 1), which keeps the
-    level too (proven) but is not the enumerated value: `exact` is False. Flips whose sum equals the observed
-    one but for rounding count as equal. As a test of "the mean difference is 0 or less" of differences
-    that are not symmetric about 0 it is asymptotic. All are 1 without differences, or if all sums are zero.
+    Up to 16 seeds whose sum is not zero (the others change nothing) all flips are enumerated: exact and deterministic.
+    Above, `n_flips` are drawn with `seed` and p = (1 + count) / (n_flips + 1), which keeps the level too (proven) but
+    is not the enumerated value: `exact` is False. Flips whose sum equals the observed one but for rounding count as
+    equal. As a test of "the mean difference is 0 or less" of differences that are not symmetric about 0 it is
+    asymptotic. All are 1 without differences, or if all sums are zero.
     """
     values = np.asarray(differences, dtype=float)
     if not np.isfinite(values).all():
@@ -84,17 +84,17 @@ def sign_flip(
 def paired_not_worse(both: int, new_only: int, old_only: int, neither: int, *, margin: float) -> MarginTest:
     """Return the p-value of "the new rate is above the old rate less `margin`" from paired yes-or-no outcomes.
 
-    Hypothesis: new rate - old rate <= -margin, with -1 < margin < 1. The counts are of pairs. A margin of 0
-    tests for a better version, a negative one for a version better by more than that; "worse by more than
-    the margin" is the same test with the versions exchanged and the margin negated.
+    Hypothesis: new rate - old rate <= -margin, with -1 < margin < 1. The counts are of pairs. A margin of 0 tests for a
+    better version, a negative one for a version better by more than that; "worse by more than the margin" is the same
+    test with the versions exchanged and the margin negated.
 
-    Up to 1,000 pairs it is exact: the greatest probability, over the nuisance parameter (the share of pairs in
-    which the old version alone succeeds) at a difference of exactly -margin, of counts at least as extreme by
-    Tango's score (Hsueh, Liu and Chen 2001). Counts that beat extreme ones, with as many or more `new_only`
-    and as few or fewer `old_only`, count as extreme too, so that no smaller difference makes them likelier.
-    Above that it is Tango's asymptotic score test. 1 without pairs. At a margin of 0 it is the unconditional
-    counterpart of `mcnemar`: usually somewhat smaller where the new version leads, and 1 where it does not,
-    because pairs that all agree are then at least as extreme.
+    Up to 1,000 pairs it is exact: the greatest probability, over the nuisance parameter (the share of pairs with
+    success of the old version alone) at a difference of exactly -margin, of counts at least as extreme by Tango's score
+    (Hsueh, Liu and Chen 2001). Counts that beat extreme ones, with as many or more `new_only` and as few or fewer
+    `old_only`, count as extreme too, so that no smaller difference makes them likelier. Above that it is Tango's
+    asymptotic score test. 1 without pairs. At a margin of 0 it is the unconditional counterpart of `mcnemar`: usually
+    somewhat smaller if the new version leads, and 1 if it does not, because pairs that all agree are then at least as
+    extreme.
     """
     _check_counts(both=both, new_only=new_only, old_only=old_only, neither=neither)
     check_margin(margin)

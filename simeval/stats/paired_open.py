@@ -1,11 +1,11 @@
-"""A comparison of two versions on pairs that may be looked at, and gone on with, at any time.
+"""A comparison of two versions on pairs; you may look at it, and continue it, at any time.
 
 A gambler starts with 1 and bets, pair by pair, that the new version gains more than it loses, but for the margin: a
 gain multiplies the wealth by 1 + bet (1 + margin), a loss by 1 - bet (1 - margin), any other pair by 1 + bet margin. If
 the new rate is no more than the old one less the margin, the wealth of any fixed bet, and so the mean of many, ever
 reaches 1/alpha with probability alpha at most (J. Ville 1939), whatever share of pairs ends differently. Bets are
-spread from nothing to what a loss would cost all, large ones more densely, as most pairs end alike: no number of pairs
-enters them, so it may be chosen by what was seen.
+spread from nothing to the size at which a loss would cost all, large ones more densely, as most pairs end alike: they
+do not depend on the number of pairs, so you may choose it after seeing results.
 
 References: I. Waudby-Smith and A. Ramdas (2024), as of `betting`; mixtures of bets: T. M. Cover (1991), "Universal
 portfolios", Mathematical Finance 1.
@@ -22,15 +22,15 @@ from simeval.stats.two_sample import check_margin
 
 BETS = 24
 _ROUNDING = 1e-12
-_HALVINGS = 40  # of the range in which a bound is sought
+_HALVINGS = 40  # of the range searched for a bound
 _LARGEST_LOG = 700.0
 
 
 def pairs_evalue(gains: ArrayLike, losses: ArrayLike, n: ArrayLike, *, margin: float) -> Floats:
     """Return the e-value of "not worse by more than the margin" after n pairs, of each of several counts.
 
-    Hypothesis: new rate - old rate <= -margin, where the margin lies between -1 and 1. Holds at every moment; at most
-    1e304, and 1 before the first pair.
+    Hypothesis: new rate - old rate <= -margin, with the margin between -1 and 1. Holds at every moment; at most 1e304,
+    and 1 before the first pair.
     """
     gained, lost, pairs = (np.asarray(each, dtype=float)[..., None] for each in (gains, losses, n))
     same = pairs - gained - lost
@@ -46,7 +46,7 @@ def pairs_evalue(gains: ArrayLike, losses: ArrayLike, n: ArrayLike, *, margin: f
 
 
 def smallest_difference(gains: int, losses: int, n: int, *, alpha: float) -> float:
-    """Return the greatest bound above which new rate - old rate is proven to lie by n pairs, at any moment."""
+    """Return the greatest proven lower bound of new rate - old rate after n pairs, valid at any moment."""
     low, high = -1.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -78,11 +78,11 @@ class OpenPairedDesign:
         return range(min(self.first, self.n_max), self.n_max + 1)
 
     def p_not_worse(self, look: int, gains: int, losses: int) -> float:
-        """Return the p-value of "not worse by more than the margin" of what is seen at a look, by its place."""
+        """Return the p-value of "not worse by more than the margin" for these counts at look number `look`."""
         return _p_value(gains, losses, self.looks[look], self.margin)
 
     def p_worse(self, look: int, gains: int, losses: int) -> float:
-        """Return the p-value of "worse" of what is seen at a look, by its place."""
+        """Return the p-value of "worse" for these counts at look number `look`."""
         return _p_value(losses, gains, self.looks[look], 0.0)
 
     def proves(self, p: float, look: int) -> bool:  # noqa: ARG002

@@ -1,8 +1,8 @@
 """A comparison of two versions on pairs that stops when it is proven: "not worse by more than a margin", and "worse".
 
-A group-sequential test, exact at every share of pairs that end differently: the boundary of each look is what keeps the
-greatest chance of a wrong finding, over all such shares, within what the level may have spent by then. The chances
-are sums over all sequences of gains (the new version alone succeeds) and losses (the old one alone), by dynamic
+A group-sequential test, exact at every share of pairs that end differently: the boundary of each look keeps the
+greatest chance of a wrong finding, over all such shares, within the level that may be spent by then. The chances are
+sums over all sequences of gains (the new version alone succeeds) and losses (the old one alone), by dynamic
 programming.
 
 References: as of `paired`; S. K. Wang and A. A. Tsiatis (1987) and K. Kim and D. L. DeMets (1987) for spending the
@@ -25,22 +25,22 @@ Flags = NDArray[np.bool_]
 
 MOST_LOOKS = 30
 LEAST_STEP = 5  # pairs between two looks
-MOST_PAIRS = 600  # for which a design takes some 20 seconds
-_POWER = 2  # of the share of the sample, by which the level is spent: little of it early
+MOST_PAIRS = 600  # a design of so many takes some 20 seconds
+_POWER = 2  # of the share of the sample: the level is spent in proportion, little of it early
 _POINTS = 6  # of the grid over the nuisance share, times the square root of n: two per standard error
 _NEAR = 0.05  # relative, to the greatest level: peaks of the grid that are looked at between its points
-_BETWEEN = 1e-6  # relative, by which the level may be exceeded between points
+_BETWEEN = 1e-6  # relative: how far the level may be exceeded between points
 _BLOCK = 12  # cases that are walked together: those with few discordant pairs need little room
-_DEVIATIONS = 8  # by which a count exceeds its mean at most
-_ROUNDING = 1e-12  # relative, of a sum of probabilities that equals what may be spent
+_DEVIATIONS = 8  # the most by which a count exceeds its mean
+_ROUNDING = 1e-12  # relative: the tolerance of a sum of probabilities that equals its limit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedDesign:
     """When a comparison of at most `n_max` pairs stops: it looks after each number of pairs in `looks`.
 
-    `spent` is what each test may have spent of `alpha` by each look. `not_worse` and `worse` hold for each look the
-    p-values by stages, of which the row is the number of gains and the column that of losses; what is not in them is 1.
+    `spent` holds the share of `alpha` that each test may have spent by each look. `not_worse` and `worse` hold for each
+    look the p-values by stages, with gains as rows and losses as columns; any other state has the p-value 1.
     """
 
     n_max: int
@@ -57,11 +57,11 @@ class PairedDesign:
         return False
 
     def p_not_worse(self, look: int, gains: int, losses: int) -> float:
-        """Return the p-value of "not worse by more than the margin" of what is seen at a look, by its place."""
+        """Return the p-value of "not worse by more than the margin" for these counts at look number `look`."""
         return _at(self.not_worse[look], gains, losses)
 
     def p_worse(self, look: int, gains: int, losses: int) -> float:
-        """Return the p-value of "worse" of what is seen at a look, by its place."""
+        """Return the p-value of "worse" for these counts at look number `look`."""
         return _at(self.worse[look], gains, losses)
 
     def proves(self, p: float, look: int) -> bool:
@@ -85,12 +85,12 @@ def look_times(n_max: int, *, least: int = 1) -> tuple[int, ...]:
 def paired_design(n_max: int, looks: tuple[int, ...], *, margin: float, alpha: float) -> PairedDesign:
     """Return the design of a comparison of at most `n_max` pairs.
 
-    Hypotheses: new rate - old rate <= -margin, for "not worse"; new rate >= old rate, for "worse"; each found with a
-    probability of at most alpha where it holds, whatever share of pairs ends differently and whether or not the other
+    Hypotheses: new rate - old rate <= -margin, for "not worse"; new rate >= old rate, for "worse"; each is rejected
+    wrongly with a probability of at most alpha, whatever share of pairs ends differently and whether or not the other
     test ends the comparison first. Both are ordered by Tango's score. A state that beats another, by more gains and
-    fewer losses, never has the larger p-value: so the greatest chance of a wrong finding lies where the difference is
-    exactly that of the hypothesis. The maximum over the nuisance share is taken over a grid in the angle whose squared
-    sine it is, and over the peaks between its points; `benchmarks/statistics/compare_level.py` looks everywhere.
+    fewer losses, never has the larger p-value: so the greatest chance of a wrong finding is at a difference of exactly
+    that of the hypothesis. The maximum over the nuisance share is taken over a grid in the angle whose squared sine it
+    is, and over the peaks between its points; `benchmarks/statistics/compare_level.py` looks everywhere.
     """
     check_margin(margin)
     if not 1 <= n_max <= MOST_PAIRS:
@@ -188,7 +188,7 @@ def _level(
 
 
 def _chances(angles: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Return the chances of a gain and of a loss, where the rates differ by the margin."""
+    """Return the chances of a gain and of a loss for rates that differ by the margin."""
     return pair_chances(margin + (1 - margin) * np.sin(angles) ** 2, -margin)
 
 
@@ -208,8 +208,8 @@ def _walked(
 def _p_values(mass: Floats, gone: Floats, n: int, margin: float, may_be_spent: float, *, least: float) -> Floats:
     """Return for each state at a look the greatest chance, over the cases, of having stopped or being as extreme.
 
-    States are as extreme as their scores say; but where one would be too much, because with many discordant pairs all
-    is spent, those with a score of at least `least` come before it that are not.
+    States are as extreme as their scores say, with one exception: if a single such state would spend too much (with
+    many discordant pairs all is spent), the unused states with a score of at least `least` come before it.
     """
     scores = _scores(mass.shape[1], n, margin)
     gains, losses = np.nonzero(scores > -np.inf)
@@ -237,7 +237,7 @@ def _p_values(mass: Floats, gone: Floats, n: int, margin: float, may_be_spent: f
 
 
 def _scores(size: int, n: int, margin: float) -> Floats:
-    """Return Tango's score of each state of n pairs, monotone in gains and losses; -inf where there can be none."""
+    """Return Tango's score of each state of n pairs, monotone in gains and losses; -inf for an impossible state."""
     new, old = np.arange(float(size))[:, None], np.arange(float(size))
     possible = new + old <= n
     scores = tango_score(np.where(possible, new, 0), np.where(possible, old, 0), n, -margin)

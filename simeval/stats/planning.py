@@ -32,14 +32,14 @@ class FixedTest:
 
 @dataclass(frozen=True, slots=True)
 class FixedSample:
-    """The sizes of a fixed sample: the first that is enough, and from which on every size is."""
+    """The sizes of a fixed sample: the first that is enough, and the first after which every size is."""
 
     first: int
     safe: int
 
 
 def fixed_test(n: int, p0: float, p1: float, *, alpha: float) -> FixedTest:
-    """Return the exact test of "the rate is above p0" on n trials, and its power where the rate is p1."""
+    """Return the exact test of "the rate is above p0" on n trials, and its power at the rate p1."""
     critical = int(binomial.critical_successes(n, p0, alpha))
     if critical > n:
         return FixedTest(critical, 0.0, 0.0)
@@ -47,11 +47,11 @@ def fixed_test(n: int, p0: float, p1: float, *, alpha: float) -> FixedTest:
 
 
 def fixed_sample(p0: float, p1: float, *, alpha: float, power: float) -> FixedSample | None:
-    """Return the sizes of a fixed sample with which a true rate of p1 proves "above p0" with this chance.
+    """Return the sizes of a fixed sample that prove "above p0" with this chance at a true rate of p1.
 
-    The power of an exact test is a saw-tooth: one more trial may lower it, until one more miss is allowed. So
-    `first` is the cheap end of a tooth; a run that may lose a trial or two wants `safe`. None where p1 <= p0 or
-    more than 10,000 trials are needed.
+    The power of an exact test is a saw-tooth: one more trial may lower it, until one more miss is allowed. So `first`
+    is the cheap end of a tooth; a run that may lose a trial or two wants `safe`. None if p1 <= p0 or more than 10,000
+    trials are needed.
     """
     first = binomial.n_for_power(p0, p1, alpha=alpha, power=power, n_limit=LARGEST_N)
     if first is None:
@@ -62,7 +62,7 @@ def fixed_sample(p0: float, p1: float, *, alpha: float, power: float) -> FixedSa
 
 
 def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]:
-    """Return (n, misses) for 0, 1, ... misses: the smallest n at which so many still prove "above p0"."""
+    """Return (n, misses) for 0, 1, ... misses: the smallest n that still proves "above p0" with so many."""
     found: list[tuple[int, int]] = []
     n = binomial.minimum_n(p0, alpha)
     for misses in range(count):
@@ -82,9 +82,9 @@ def sequential_sample(
     stop: StopRule = "gate",
     min_trials: int = 1,
 ) -> Design | None:
-    """Return the smallest sequential design with which a true rate of p1 proves "above p0" with this chance.
+    """Return the smallest sequential design that proves "above p0" with this chance at a true rate of p1.
 
-    Sizes beyond some hundreds are found to about one per cent. None where `fixed_sample` is None.
+    Sizes beyond some hundreds are found to about one per cent. None if `fixed_sample` is None.
     """
     fixed = binomial.n_for_power(p0, p1, alpha=alpha, power=power, n_limit=LARGEST_N)
     if fixed is None:
@@ -108,9 +108,9 @@ def sequential_sample(
 
 
 def optimal_sample(p0: float, p1: float, *, alpha: float, power: float, min_trials: int = 1) -> Design | None:
-    """Return the optimal design with which a true rate of p1 proves "above p0" with this chance.
+    """Return the optimal design that proves "above p0" with this chance at a true rate of p1.
 
-    Its size is that of the spending design, or a few trials more. None where `fixed_sample` is None.
+    Its size is that of the spending design, or a few trials more. None if `fixed_sample` is None.
     """
     spending = sequential_sample(p0, p1, alpha=alpha, power=power, min_trials=min_trials)
     if spending is None:
@@ -130,8 +130,8 @@ def suite_power(power: float, requirements: int) -> float:
 def mcnemar_power(n: int, new_only: float, old_only: float, *, alpha: float) -> float:
     """Return the chance that n matched pairs prove "the new version is better" by the exact McNemar test.
 
-    `new_only` and `old_only` are the shares of pairs in which one version alone is good. The test looks at the
-    pairs that differ, of which there are D ~ Bin(n, new_only + old_only).
+    `new_only` and `old_only` are the shares of pairs in which one version alone is good. The test looks at the pairs
+    that differ: D ~ Bin(n, new_only + old_only).
     """
     differing = new_only + old_only
     if differing <= 0:
@@ -155,8 +155,8 @@ def mean_power(
 ) -> tuple[float, float]:
     """Return the chance that a bet proves "the mean is above `bar`" within n_max values, and the values it takes.
 
-    Scores are drawn from `pilot`, which stands for the app: some thirty scores at least. A simulation, so the
-    chance has a standard error of up to 0.5 / sqrt(n_draws).
+    Scores are drawn from `pilot`, a sample of the app's scores: thirty or more. A simulation, so the chance has a
+    standard error of up to 0.5 / sqrt(n_draws).
     """
     random = np.random.default_rng(seed)
     taken = np.empty(n_draws)

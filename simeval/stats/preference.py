@@ -19,20 +19,19 @@ from simeval.stats.mean import lower_bound, upper_bound
 from simeval.stats.multiple import holm
 
 _SCORES = {"A": 0.0, "tie": 0.5, "B": 1.0}
-_TOLERANCE = 1e-10  # largest relative gap between wins and expected wins at which the iteration ends
+_TOLERANCE = 1e-10  # the iteration ends at this largest relative gap between wins and expected wins
 _MOST_ITERATIONS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """How often B was preferred to A, what that proves, and how far the order of showing swayed the judge.
+    """How often B was preferred to A, the proof of it, and how far the order of showing swayed the judge.
 
-    Shares are None where they would divide by 0. `wins`, `losses` and `ties` count pairs from B's side;
-    `win_rate` is the mean score of B with its interval `low` to `high`; `p_b_better` and `p_a_better` come
-    from the sign test. `consistent` is the share of pairs with the same answer in both orders, `flipped` that
-    of pairs with A in one and B in the other. `first_ab` of `decided_ab` answers with A shown first that were
-    no tie named A, `first_ba` of `decided_ba` with B shown first named B; `prefers_first` is their share taken
-    together, 1/2 without position bias.
+    A share is None if it would divide by 0. `wins`, `losses` and `ties` count pairs from B's side; `win_rate` is the
+    mean score of B with its interval `low` to `high`; `p_b_better` and `p_a_better` come from the sign test.
+    `consistent` is the share of pairs with the same answer in both orders, `flipped` that of pairs with A in one and B
+    in the other. `first_ab` of `decided_ab` answers with A shown first that were no tie named A, `first_ba` of
+    `decided_ba` with B shown first named B; `prefers_first` is their share taken together, 1/2 without position bias.
     """
 
     n: int
@@ -130,12 +129,12 @@ def preferences(both_orders: Sequence[tuple[str, str]], *, alpha: float = 0.05) 
 def bradley_terry(wins: ArrayLike) -> list[float]:
     """Return the log strengths of k versions, centred on 0, from a k x k matrix of wins.
 
-    The model says that i beats j with the odds exp(strength i - strength j). `wins[i][j]` counts how often i
-    beat j; a tie counts half for both, which the caller adds beforehand. The diagonal is 0. The estimate is
-    that of maximum likelihood, by Hunter's MM algorithm until wins and expected wins agree to 1e-10.
+    The model gives i odds of exp(strength i - strength j) to beat j. `wins[i][j]` counts how often i beat j; a tie
+    counts half for both, which the caller adds beforehand. The diagonal is 0. The estimate is that of maximum
+    likelihood, by Hunter's MM algorithm until wins and expected wins agree to 1e-10.
 
-    It is finite only if every version can be reached from every other along wins (Ford 1957); else, as where
-    a version never lost, ValueError.
+    It is finite only if every version can be reached from every other along wins (Ford 1957); else ValueError, for
+    example if a version never lost.
     """
     matrix = _win_matrix(wins, 2)
     if not _has_ranking(matrix[None])[0]:
@@ -217,7 +216,7 @@ def _has_ranking(wins: Floats) -> NDArray[np.bool_]:
 
 
 def _fit(wins: Floats) -> Floats:
-    """Return draws x k centred log strengths of draws x k x k wins, each of which has a ranking."""
+    """Return draws x k centred log strengths of draws x k x k wins; each draw has a ranking."""
     strengths = np.zeros(wins.shape[:2])
     open_draws = np.arange(len(wins))
     total, played = wins.sum(axis=2), wins + np.swapaxes(wins, 1, 2)

@@ -19,7 +19,7 @@ from simeval.stats.sequential import Design
 def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
     """Return the ranks (from 1) of the order statistics that bound the quantile, `alpha` on each side.
 
-    Rank 0 stands for "unbounded below" and n + 1 for "unbounded above".
+    Rank 0 means "unbounded below" and n + 1 "unbounded above".
     """
     if n == 0:
         return 0, 1
@@ -33,8 +33,8 @@ def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
 def sample_quantile(values: ArrayLike, quantile: float, *, upper: bool, ranked: bool = False) -> float:
     """Return the quantile of a sample as an order statistic, so that its interval holds it.
 
-    `upper` gives the largest m with P(X >= m) >= 1 - quantile, else the smallest with P(X <= m) >= quantile;
-    for a median, the middle of the two. `ranked` says that the values are in ascending order already.
+    `upper` gives the largest m with P(X >= m) >= 1 - quantile, else the smallest with P(X <= m) >= quantile; for a
+    median, the middle of the two. With `ranked` the values must be in ascending order already.
     """
     found = _ranked(values, ranked)
     place = len(found) * quantile
@@ -49,8 +49,7 @@ def order_interval(
 ) -> tuple[float, float]:
     """Return the interval of the quantile, `alpha` on each side, edges of the support where unbounded.
 
-    `values` holds n numbers, in ascending order where they are said to be `ranked`; `bounds` is the support,
-    infinite where it has no edge.
+    `values` holds n numbers, in ascending order if `ranked`; `bounds` is the support, infinite if it has no edge.
     """
     found = _ranked(values, ranked)
     lower, upper = interval_ranks(len(found), quantile, alpha)

@@ -17,7 +17,7 @@ from simeval.stats.clusters import mean_squares
 
 @dataclass(frozen=True, slots=True)
 class JudgeVariance:
-    """The variance of a single score, by where it comes from."""
+    """The variance of a single score, by source."""
 
     judge: float  # between repeats on one conversation; NaN where no conversation was judged twice
     conversation: float  # between conversations, 0 at least; NaN with fewer than two
@@ -39,11 +39,10 @@ def judge_variance(
 ) -> JudgeVariance:
     """Return the variance of the judge and of the conversations, from conversations judged several times.
 
-    Hypothesis: none is tested. `scores` has a row for each conversation and a column for each repeat, None or
-    NaN where a repeat is missing; rows without a score are left out. One-way random analysis of variance, with
-    the averaged size n0 where repeats are unequal: the estimates are unbiased before the floor at 0, and rough
-    with few conversations (20 to 30, judged 3 times, are advisable). `icc1` is not floored. ValueError where
-    `scores` is not a table.
+    Hypothesis: none is tested. `scores` has a row for each conversation and a column for each repeat, None or NaN for a
+    missing repeat; rows without a score are left out. One-way random analysis of variance, with the averaged size n0 if
+    repeats are unequal: the estimates are unbiased before the floor at 0, and rough with few conversations (20 to 30,
+    judged 3 times, are advisable). `icc1` is not floored. ValueError if `scores` is not a table.
     """
     table = np.array(scores, dtype=np.float64)
     if table.ndim != 2:
@@ -63,13 +62,13 @@ def judge_variance(
 
 
 def optimal_repeats(variance_judge: float, variance_conversation: float, *, cost_ratio: float) -> float:
-    """Return the number of repeats, not rounded, at which a mean is known best for its cost.
+    """Return the number of repeats, not rounded, with the most precise mean for its cost.
 
-    Hypothesis: none is tested. The minimum over r of (variance_conversation + variance_judge / r) * (cost_ratio +
-    r): r* = sqrt(cost_ratio * variance_judge / variance_conversation). `cost_ratio` is the cost of holding a
-    conversation over that of judging it once. Below 1 where one judgement is enough, 0 for a judge that never
-    varies, infinite where conversations do not vary. It treats the variances as known. ValueError for a variance
-    that is negative or NaN, or a cost ratio that is not positive.
+    Hypothesis: none is tested. The minimum over r of (variance_conversation + variance_judge / r) * (cost_ratio + r):
+    r* = sqrt(cost_ratio * variance_judge / variance_conversation). `cost_ratio` is the cost of holding a conversation
+    over that of judging it once. Below 1 if one judgement is enough, 0 for a judge that never varies, infinite if
+    conversations do not vary. It treats the variances as known. ValueError for a variance that is negative or NaN, or a
+    cost ratio that is not positive.
     """
     for name, variance in (("judge", variance_judge), ("conversations", variance_conversation)):
         if not (isfinite(variance) and variance >= 0):
@@ -84,11 +83,11 @@ def optimal_repeats(variance_judge: float, variance_conversation: float, *, cost
 def repeats_worth_paying(
     variance_judge: float, variance_conversation: float, *, cost_ratio: float, limit: int = 10
 ) -> Repeats:
-    """Return the whole number of repeats, from 1 to `limit`, at which a mean is known best for its cost.
+    """Return the whole number of repeats, from 1 to `limit`, with the most precise mean for its cost.
 
-    Hypothesis: none is tested. Arguments and errors as `optimal_repeats`. The cost at a given precision falls up
-    to r* and rises after it, so only its two neighbours are compared. Repeats change what is measured (the mean
-    of r scores), so their number is part of the criterion.
+    Hypothesis: none is tested. Arguments and errors as `optimal_repeats`. The cost at a given precision falls up to r*
+    and rises after it, so only its two neighbours are compared. Repeats change the quantity measured (the mean of r
+    scores), so their number is part of the criterion.
     """
     best = min(optimal_repeats(variance_judge, variance_conversation, cost_ratio=cost_ratio), limit)
     candidates = sorted({min(max(floor(best) + step, 1), limit) for step in (0, 1)})

@@ -31,10 +31,10 @@ def pass_hat_k(successes: Sequence[int], trials: Sequence[int], k: int, *, alpha
 
     Hypothesis: none is tested. `successes` and `trials` hold c and n of each task. The estimate is unbiased for
     independent trials of a task. The interval takes each task as one cluster, `alpha` on each side: mean -+ t *
-    standard error with G - 1 degrees of freedom for G tasks, cut to [0, 1]. It is asymptotic in the number of
-    tasks and holds for tasks like these, drawn at random; near 0 or 1, or with fewer than about 30 tasks, it is
-    too narrow. Where all tasks have the same value their spread says nothing and the bounds are Gaffke's. With
-    fewer than two tasks the interval is [0, 1]. ValueError for a task with fewer than k trials.
+    standard error with G - 1 degrees of freedom for G tasks, cut to [0, 1]. It is asymptotic in the number of tasks and
+    holds for tasks like these, drawn at random; near 0 or 1, or with fewer than about 30 tasks, it is too narrow. If
+    all tasks have the same value their spread is uninformative and the bounds are Gaffke's. With fewer than two tasks
+    the interval is [0, 1]. ValueError for a task with fewer than k trials.
     """
     _check(successes, trials, k)
     return _over_tasks([comb(c, k) / comb(n, k) for c, n in zip(successes, trials, strict=True)], k, alpha)

@@ -1,10 +1,10 @@
 """The exact sequential test of a rate: a verdict as soon as the trials so far prove it, at a level that holds.
 
-After every trial, in an order fixed beforehand, the failures so far are held against two boundaries. The
-boundaries spend the level `alpha` as `alpha * (n / n_max)**rho`: half-way through a sample, with rho = 2, a
-quarter of it. Each boundary ignores the other, so the chance of crossing it is summed exactly at the rate p0,
-and a run may be ended earlier for any reason without harm. Nothing ends it before `min_trials`: what might have
-been spent until then is spent there.
+After every trial, in an order fixed beforehand, the failures so far are compared with two boundaries. The boundaries
+spend the level `alpha` as `alpha * (n / n_max)**rho`: half-way through a sample, with rho = 2, a quarter of it. Each
+boundary ignores the other, so the chance of crossing it is summed exactly at the rate p0, and a run may be ended
+earlier for any reason without harm. Nothing ends it before `min_trials`: the level that might have been spent until
+then is spent there.
 
     failures │  stop: no pass can be reached any more, or "below p0" is proven
              │ ─────────────────────────────
@@ -13,9 +13,9 @@ been spent until then is spent there.
              │  pass
              └────────────────────────────── trials
 
-References: K. K. G. Lan and D. L. DeMets (1983), "Discrete sequential boundaries for clinical trials",
-Biometrika 70 (spending); C. Jennison and B. W. Turnbull (2000), Group Sequential Methods with Applications to
-Clinical Trials, chapters 8 and 12 (stage-wise inference, exact tests of a rate).
+References: K. K. G. Lan and D. L. DeMets (1983), "Discrete sequential boundaries for clinical trials", Biometrika 70
+(spending); C. Jennison and B. W. Turnbull (2000), Group Sequential Methods with Applications to Clinical Trials,
+chapters 8 and 12 (stage-wise inference, exact tests of a rate).
 """
 
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ Boundary = Literal["pass", "end", "bad"]
 
 RHO = 2.0
 _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
-_HALVINGS = 60  # of [0, 1] in which a bound is sought
-_ABOVE = 1 + 1e-9  # what makes a p-value "just above" the level, and a bound "just outside" p0
+_HALVINGS = 60  # of [0, 1], in the search for a bound
+_ABOVE = 1 + 1e-9  # the factor of a p-value "just above" the level, and of a bound "just outside" p0
 
 
 @dataclass(frozen=True, slots=True)
 class OperatingCharacteristics:
-    """What an app with one true rate comes to: the chances of both verdicts, the trials it takes on average."""
+    """How an app with one true rate fares: the chances of both verdicts, and its mean number of trials."""
 
     prob_pass: float
     prob_fail: float
@@ -46,7 +46,7 @@ class OperatingCharacteristics:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What is known after stopping: p-values of both sides, and the interval with alpha on each side."""
+    """The inference after stopping: p-values of both sides, and the interval with alpha on each side."""
 
     p_pass: float
     p_fail: float
@@ -57,12 +57,11 @@ class Inference:
 class Design:
     """The exact test of "the rate is above `p0`" that may stop after each of at most `n_max` trials.
 
-    `pass_at[n]` is the largest number of failures in n trials that passes, -1 where none does; `fail_at[n]`
-    the smallest that proves "below p0", n_max + 1 where none does; `within[n]` the largest from which a later
-    pass is possible, -1 where there is none. All three have n_max + 1 entries. With stop "gate" a run also
-    ends where no pass can be reached; with "verdict" only a proven side ends it. Before `min_trials` nothing
-    does. `type_one` is the exact chance, at the rate p0, of ever crossing the pass boundary, whatever else may
-    end a run.
+    `pass_at[n]` is the largest number of failures in n trials that passes, -1 if none does; `fail_at[n]` the smallest
+    that proves "below p0", n_max + 1 if none does; `within[n]` the largest that allows a later pass, or -1. All three
+    have n_max + 1 entries. With stop "gate" a run also ends when no pass can be reached; with "verdict" only a proven
+    side ends it. Before `min_trials` nothing does. `type_one` is the exact chance, at the rate p0, of ever crossing the
+    pass boundary, whatever else may end a run.
     """
 
     p0: float
@@ -97,7 +96,7 @@ class Design:
         return [(n, int(failures)) for n, failures in enumerate(self.fail_at) if failures <= n]
 
     def ending(self, n: int, failures: int) -> Boundary | None:
-        """Say how a run that has come to `failures` in `n` trials ends there; None where it goes on."""
+        """Return how a run with `failures` in `n` trials ends there; None if it continues."""
         if n < self.min_trials:
             return None
         if failures <= self.pass_at[n]:
@@ -108,7 +107,7 @@ class Design:
 
     @cached_property
     def end_at(self) -> NDArray[np.int64]:
-        """The smallest number of failures in n trials that ends a run without a pass; n_max + 1 where none does."""
+        """Return the smallest number of failures in n trials that ends a run without a pass; n_max + 1 if none does."""
         end_at = np.minimum(self.fail_at, self.within + 1) if self.stop == "gate" else self.fail_at.copy()
         end_at[: self.min_trials] = self.n_max + 1
         return end_at
@@ -118,7 +117,7 @@ class Design:
         return bool(failures <= self.within[n] and failures < self.end_at[max(n, self.min_trials)])
 
     def launch_limit(self, n: int, failures: int) -> int:
-        """Return the earliest trial number at which a run in this state can pass; n_max where it cannot.
+        """Return the earliest trial number that lets a run in this state pass; n_max if it cannot.
 
         No trial beyond it need be started before one more of the first `n` + 1 is known.
         """
@@ -131,7 +130,7 @@ class Design:
         return [(int(n), int(f)) for n, f in zip(ends.n[ends.is_bad], ends.failures[ends.is_bad], strict=True)]
 
     def characteristics(self, rate: float) -> OperatingCharacteristics:
-        """Return what an app with this true rate comes to."""
+        """Return the operating characteristics for this true rate."""
         ends = self.ends
         chance = ends.chances(rate)
         passes = ends.rank == 0
@@ -141,10 +140,10 @@ class Design:
     def infer(self, n: int, failures: int) -> Inference:
         """Return p-values and interval of a run that ended with `failures` in `n` trials.
 
-        Outcomes are ordered stage-wise: passes (earlier is better), the end of the budget (fewer failures are
-        better), other stops (later is better). Then p_pass is the chance at p0 of an outcome as good or
-        better, p_fail of one as bad or worse, and the interval holds the rates at which neither is alpha or
-        less. Raises ValueError for a state in which a run does not end. An inference is kept with the design.
+        Outcomes are ordered stage-wise: passes (earlier is better), the end of the budget (fewer failures are better),
+        other stops (later is better). Then p_pass is the chance at p0 of an outcome as good or better, p_fail of one as
+        bad or worse, and the interval holds the rates for which neither is alpha or less. Raises ValueError for a state
+        that does not end a run. An inference is kept with the design.
         """
         if (n, failures) not in self._inferred:
             self._inferred[n, failures] = self._infer(n, failures)
@@ -164,16 +163,16 @@ class Design:
         p_pass, p_fail = min(1.0, float(at_bar[: place + 1].sum())), min(1.0, float(at_bar[place:].sum()))
         low = ends.up_to(place).rate_at(self.alpha, rises=True) if failures < n else 0.0
         high = ends.since(place).rate_at(self.alpha, rises=False) if failures > 0 else 1.0
-        if ends.rank[place] > 0:  # what spending left unused must not look like a pass
+        if ends.rank[place] > 0:  # level that spending left unused must not look like a pass
             p_pass, low = max(p_pass, min(1.0, self.alpha * _ABOVE)), min(low, self.p0 / _ABOVE)
         return Inference(p_pass, p_fail, (low, high))
 
     def completed(self, n: int, failures: int, *, good: bool) -> tuple[int, int]:
-        """Return the state to infer from where a run was cut short in this one: the end all good, or all bad, makes."""
+        """Return the state to infer from for a run cut short here: its end if the rest were all good, or all bad."""
         return self.ending_of(n, failures, good=good)
 
     def ending_of(self, n: int = 0, failures: int = 0, *, good: bool) -> tuple[int, int]:
-        """Return where a run in this state ends if every further trial succeeds, or if every one fails."""
+        """Return the end of a run in this state if every further trial succeeds, or if every one fails."""
         while self.ending(n, failures) is None:
             n, failures = n + 1, failures + (not good)
         return n, failures
@@ -186,7 +185,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Every (n, failures) in which a run can end, from the best to the worst, with the number of ways there.
+    """Every (n, failures) that can end a run, from the best to the worst, with the number of ways there.
 
     `rank` is 0 for a pass, 1 for the end of the budget, 2 for a stop at a boundary.
     """
@@ -217,7 +216,7 @@ class _Ends:
         return self._part(slice(place, None))
 
     def rate_at(self, chance: float, *, rises: bool) -> float:
-        """Return the rate at which these endings have together this chance, which rises with the rate or falls."""
+        """Return the rate that gives these endings together this chance, which rises with the rate or falls."""
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -235,9 +234,9 @@ def design(
 ) -> Design:
     """Return the exact sequential test of "the rate is above p0" with at most `n_max` trials.
 
-    Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is rejected wrongly with a
-    chance of at most `alpha`, whatever the rate. `p0` and `alpha` lie strictly between 0 and 1; of `min_trials`,
-    at most n_max count. A design of 1,000 trials takes about 20 ms and is kept.
+    Hypotheses: for a pass, the rate is at most p0; for a fail, at least p0. Each is rejected wrongly with a chance of
+    at most `alpha`, whatever the rate. `p0` and `alpha` are strictly between 0 and 1; of `min_trials`, at most n_max
+    count. A design of 1,000 trials takes about 20 ms and is kept.
     """
     if not (0 < p0 < 1 and 0 < alpha < 1 and n_max >= 1 and rho > 0 and min_trials >= 1):
         found = f"p0={p0}, n_max={n_max}, alpha={alpha}, rho={rho}, min_trials={min_trials}"
@@ -254,15 +253,15 @@ def design(
 
 
 def later_passes(pass_at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each n, the most failures with which some later n passes; -1 where none does."""
+    """Return, for each n, the most failures that still pass at some later n; -1 if there is no such n."""
     later = np.concatenate([pass_at[1:], [-1]])
     return np.maximum.accumulate(later[::-1])[::-1]
 
 
 def _boundary(p0: float, n_max: int, alpha: float, rho: float, first: int) -> tuple[NDArray[np.int64], float]:
-    """Return, for each n, the most failures that pass, the largest that may be spent by n; and what is spent.
+    """Return, for each n, the most failures that pass within the level allowed by n; and the level spent.
 
-    The `first` n is that of the first look: what might have been spent before is left to it.
+    The first look is at n = `first`: it also gets the level of all n before.
     """
     q = 1 - p0
     most = int(np.searchsorted(bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))

@@ -1,8 +1,8 @@
-"""A game of stopping: what the trials of a test cost, a pass at the bar, and a good app that is missed.
+"""A game of stopping: the costs of the trials of a test, of a pass at the bar, and of a missed good app.
 
-Every path through (trials, failures) has a likelihood at the bar, at rates above it where power is held, and on average
-over the rates for which trials are counted. All are kept relative to their mean, so that none is too small or too
-large for a float; under that mean the next trial is good with a chance that depends on where the path has come to.
+Every path through (trials, failures) has a likelihood at the bar, at the rates above it that keep power, and on average
+over the rates that count trials. All are kept relative to their mean, so that none is too small or too large for a
+float; under that mean the next trial is good with a chance that depends on the state of the path.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ UP = 0.95  # of the way from the bar to 1: the rate of a good app
 def log_average(
     successes: Bounds, failures: Bounds, p0: float, expected: float | None = None, share_good: float = 0.0
 ) -> Floats:
-    """Return the logarithm of the likelihood, on average over the true rates for which trials are counted.
+    """Return the logarithm of the likelihood, on average over the true rates that count trials.
 
-    They weigh all alike; where a rate is `expected`, as after `WORTH` trials of which that share was good. Of all the
-    weight `share_good` is on a good app: one `UP` of the way from the bar to 1.
+    They all have the same weight; with a rate `expected`, the weight after `WORTH` trials with that share of successes.
+    Of all the weight `share_good` is on a good app: one `UP` of the way from the bar to 1.
     """
     if share_good > 0:
         evenly, rate = log_average(successes, failures, p0, expected), p0 + UP * (1 - p0)
@@ -51,10 +51,10 @@ def log_mean(successes: Bounds, failures: Bounds, lowest: float, good: float = 0
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What errors cost, in trials: a pass at the bar, and a good app that is missed.
+    """The costs of errors, in trials: a pass at the bar, and a missed good app.
 
-    `place` says at which of the rates where power is held the app is missed, counted from 0; between two of them the
-    price is shared. Three arrays of one length: each entry is a game of its own.
+    `place` is the index (from 0) of the rate at which the app is missed; a fraction shares the price between two rates.
+    Three arrays of one length: each entry is a game of its own.
     """
 
     wrong: Floats
@@ -99,10 +99,10 @@ class Stops(NamedTuple):
 class Game:
     """The paths of a test of at most `n_max` trials whose first look is at trial `first`.
 
-    `gains[n, 0, f]` is the likelihood of f failures in n trials at the bar, `gains[n, 1 + r, f]` at rate r of those
-    where power is held, `cost[n, f]` its average over the rates for which trials are counted; `good[n, f]` is the
-    chance that trial n + 1 is good; `start[f]` that of f failures at the first look. A path that comes to the last f
-    has missed. Of the level at most `alpha` may be used, and the app of rate r be missed with a chance `may_miss[r]`.
+    `gains[n, 0, f]` is the likelihood of f failures in n trials at the bar, `gains[n, 1 + r, f]` at the r-th rate that
+    keeps power, `cost[n, f]` its average over the rates that count trials; `good[n, f]` is the chance that trial n + 1
+    is good; `start[f]` that of f failures at the first look. A path that comes to the last f has missed. Of the level
+    at most `alpha` may be used, and the app of rate r be missed with a chance `may_miss[r]`.
     """
 
     n_max: int
@@ -131,9 +131,9 @@ class Game:
         expected: float | None = None,
         share_good: float = 0.0,
     ) -> Self:
-        """Return the game of the test of "the rate is above p0", where trials count as in `log_average`.
+        """Return the game of the test of "the rate is above p0", with trials counted as in `log_average`.
 
-        Power is held at these rates; None stands for all rates above the bar, on average.
+        Power is held at these rates; None means all rates above the bar, on average.
         """
         n = np.arange(n_max + 1)[:, None]
         failures = np.arange(max(most_misses(n_max, p0, alpha), 0) + n_max // 50 + 4)[None]
@@ -155,7 +155,7 @@ class Game:
         return cls(n_max, first, alpha, may_miss, every[:, :-1], every[:, -1], good, start)
 
     def least(self, prices: Prices) -> Floats:
-        """Return what each game comes to at best, less what it may lose: no test has fewer trials on average."""
+        """Return the value of each game under the best test, less its allowed losses: a bound on the mean trials."""
         values = self._play(prices, None) @ self.start
         beyond = 1 - self.gains[self.first, 1:] @ self.start  # has missed before the first look
         missed = prices.shares(self.may_miss.size) @ (beyond - self.may_miss)
@@ -169,7 +169,7 @@ class Game:
         return found
 
     def arrivals(self, stops: Stops, *, kept: bool = False) -> tuple[Floats, Floats]:
-        """Return what each test comes to (its level, its power at each rate, its mean number of trials), and the ways.
+        """Return the level, the power at each rate and the mean number of trials of each test, and the ways.
 
         The ways are the chances to come to each state, under the mean of all paths: [n, test, f]; only if `kept`.
         """
@@ -197,7 +197,7 @@ class Game:
         return np.concatenate([gains, trials[:, None]], axis=1), ways
 
     def prospects(self, stops: Stops) -> Floats:
-        """Return what going on from each state comes to, per path to it: [n, test, (level, powers, trials), f].
+        """Return the value of continuing from each state, per path to it: [n, test, (level, powers, trials), f].
 
         Only the states from the last that passes to the first that ends are filled in.
         """
@@ -227,7 +227,7 @@ class Game:
         values = np.empty((wrong.size, self.width))
         for n in range(n_max, self.first - 1, -1):
             part = slice(low[n], high[n] + 1)
-            if n < n_max:  # what lies beside the states that were looked at is a pass, or a miss
+            if n < n_max:  # a state outside the window is a pass, or a miss
                 values[:, part.start : low[n + 1]] = wrong * gains[n + 1, 0, part.start : low[n + 1]]
                 edge = slice(high[n + 1] + 1, part.stop + 1)
                 values[:, edge] = missed @ gains[n + 1, 1:, edge]
@@ -250,7 +250,7 @@ class Game:
         return values
 
     def _window(self, prices: Prices) -> tuple[Bounds, Bounds]:
-        """Return the first and the last state after each trial in which going on may be best, at these prices."""
+        """Return the first and the last state after each trial from which continuing may be best, at these prices."""
         is_pass = prices.wrong.max() * self.gains[:, 0] <= self.cost
         dearest = prices.shares(self.may_miss.size).max(axis=0)
         is_end = np.einsum("r,nrf->nf", dearest, self.gains[:, 1:]) <= self.cost

@@ -1,4 +1,4 @@
-"""A judge held against people by a sample that has more of what it fails than a random one has.
+"""Compare a judge with people on a sample that has more of the judge's failures than a random one.
 
 References: D. G. Horvitz and D. J. Thompson (1952), "A generalization of sampling without replacement from a finite
 universe", Journal of the American Statistical Association 47; R. A. Fisher (1932), Statistical Methods for Research
@@ -17,13 +17,14 @@ from simeval.core.arrays import Floats
 
 _STEPS = 41  # of each of two levels, along which the worst chances are looked for
 
-# of the chances that people pass what the judge passes, that they pass what it fails, and that it passes
+# of the chances that people pass a conversation the judge passes, that they pass one it fails, and that the judge
+# passes
 _Rate = Callable[[Floats, Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Conversations of which a judge says the same: how many, how many are labelled, and passed by people.
+    """Conversations with the same result from a judge: how many, how many are labelled, and passed by people.
 
     Those labelled are a random subset.
     """
@@ -37,14 +38,14 @@ class Stratum:
 class StratifiedShare:
     """A share of all conversations with its bounds."""
 
-    value: float  # NaN where a stratum has no labels, or nothing counts
+    value: float  # NaN if a stratum has no labels, or nothing counts
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class StratifiedRates:
-    """What holds of all conversations, as in `Confusion`; `rate` is the share that people would pass."""
+    """The rates for all conversations, as in `Confusion`; `rate` is the share that people would pass."""
 
     sensitivity: StratifiedShare
     specificity: StratifiedShare
@@ -56,10 +57,11 @@ def stratified_rates(passed: Stratum, failed: Stratum, *, alpha: float) -> Strat
     """Return the rates of a judge by labels of some that it passes and some that it fails, `alpha` on each side.
 
     Hypothesis: none is tested. Estimates are Horvitz and Thompson's: a label counts for as many conversations as its
-    stratum has for each. A bound is the worst rate under any three chances (that people pass what the judge passes, and
-    what it fails, and that it passes) which Fisher's product of their one-sided binomial p-values does not reject,
-    each on the side that counts. For independent conversations these tests are exact and independent, so the bound
-    holds at any number of labels, and errs on the wide side. The worst chances are looked for on a grid of levels.
+    stratum has for each. A bound is the worst rate under any three chances (that people pass a conversation the judge
+    passes, that they pass one it fails, and that the judge passes) which Fisher's product of their one-sided binomial
+    p-values does not reject, each on the side that counts. For independent conversations these tests are exact and
+    independent, so the bound holds at any number of labels, and errs on the wide side. The worst chances are looked for
+    on a grid of levels.
     """
     strata = passed, failed
     return StratifiedRates(
@@ -87,7 +89,7 @@ def _people_pass(p1: Floats, p0: Floats, w: Floats) -> Floats:
 
 
 def _ratio(met: Floats, missed: Floats) -> Floats:
-    """Return met / (met + missed); NaN where that is nothing."""
+    """Return met / (met + missed); NaN if both are 0."""
     whole = met + missed
     return np.divide(met, whole, out=np.full_like(whole, np.nan), where=whole > 0)
 
@@ -137,7 +139,7 @@ def _levels(alpha: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _end(successes: int, n: int, level: Floats, *, lower: bool) -> Floats:
-    """Return the chances at which a one-sided binomial p-value is as large as `level`."""
+    """Return the chances that give a one-sided binomial p-value of `level`."""
     if lower:
         return betaincinv(successes, n - successes + 1, level) if successes else np.zeros_like(level)
     return betaincinv(successes + 1, n - successes, 1 - level) if successes < n else np.ones_like(level)

@@ -20,12 +20,12 @@ from simeval.core.arrays import Floats
 from simeval.stats.approximate import wilson
 
 TIE = 1e-7  # distance below which two values of a score statistic count as equal, above its rounding
-_MOST_CELLS = 90_000  # tables up to which the unconditional test is computed exactly
+_MOST_CELLS = 90_000  # of tables: up to here the unconditional test is computed exactly
 _POINTS = 20  # of the grid over the nuisance rate, times the square root of n: six per standard error
 _PEAKS = 8  # local maxima of the grid that are refined
 _REFINEMENTS = 8  # each four times finer than the one before
 _NO_VARIANCE = 1e-20  # but for rounding
-_HALVINGS = 52  # of the range in which the restricted rate is sought: all digits
+_HALVINGS = 52  # of the range searched for the restricted rate: all digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class MarginTest:
 def fisher(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleTest:
     """Return the p-values of Fisher's exact test, one for each direction.
 
-    Hypothesis: the new rate is at most (for "better") or at least (for "worse") the old rate. Given the total
-    of successes, those of the new version are hypergeometric if the rates are equal. Exact and conservative,
-    more so than `boschloo`. 1 and 1 where a side has no trials, or all trials ended alike.
+    Hypothesis: the new rate is at most (for "better") or at least (for "worse") the old rate. Given the total of
+    successes, those of the new version are hypergeometric if the rates are equal. Exact and conservative, more so than
+    `boschloo`. 1 and 1 if a side has no trials, or all trials ended alike.
     """
     _check(new_good, new_n, old_good, old_n)
     good, n = new_good + old_good, new_n + old_n
@@ -66,9 +66,9 @@ def fisher(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleTes
 def boschloo(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleTest:
     """Return the p-values of Boschloo's unconditional test, one for each direction.
 
-    Hypothesis: as of `fisher`, whose p-value is its statistic; its own p-values are never above Fisher's.
-    Exact up to SciPy's search for the maximum over the common rate; a second or more for hundreds of trials.
-    1 and 1 where a side has no trials, or all trials ended alike.
+    Hypothesis: as of `fisher`, whose p-value is its statistic; its own p-values are never above Fisher's. Exact up to
+    SciPy's search for the maximum over the common rate; a second or more for hundreds of trials. 1 and 1 if a side has
+    no trials, or all trials ended alike.
     """
     _check(new_good, new_n, old_good, old_n)
     if 0 in (new_n, old_n, new_good + old_good, new_n + old_n - new_good - old_good):
@@ -83,8 +83,8 @@ def boschloo(new_good: int, new_n: int, old_good: int, old_n: int) -> TwoSampleT
 def newcombe_interval(new_good: int, new_n: int, old_good: int, old_n: int, alpha: float) -> tuple[float, float]:
     """Return the approximate interval of new rate - old rate, `alpha` on each side.
 
-    Built from Wilson's intervals of the two rates (Newcombe's method 10, without continuity correction):
-    asymptotic, it can contradict the exact tests. Contains the estimate. [-1, 1] where a side has no trials.
+    Built from Wilson's intervals of the two rates (Newcombe's method 10, without continuity correction): asymptotic, it
+    can contradict the exact tests. Contains the estimate. [-1, 1] if a side has no trials.
     """
     _check(new_good, new_n, old_good, old_n)
     if new_n == 0 or old_n == 0:
@@ -98,15 +98,15 @@ def newcombe_interval(new_good: int, new_n: int, old_good: int, old_n: int, alph
 def not_worse(new_good: int, new_n: int, old_good: int, old_n: int, *, margin: float) -> MarginTest:
     """Return the p-value of "the new rate is above the old rate less `margin`", a number in (-1, 1).
 
-    Hypothesis: new rate <= old rate - margin. A margin of 0 tests for a better version, a negative one for a
-    version better by more than that; "worse by more than the margin" is the same test with the versions
-    exchanged and the margin negated.
+    Hypothesis: new rate <= old rate - margin. A margin of 0 tests for a better version, a negative one for a version
+    better by more than that; "worse by more than the margin" is the same test with the versions exchanged and the
+    margin negated.
 
-    Up to 90,000 possible tables (new_n * old_n) it is exact: the greatest probability, over all pairs of
-    rates that differ by exactly the margin, of a table at least as extreme by Farrington and Manning's score
-    (I. S. F. Chan 1998). A table also counts as extreme if it is no worse than an extreme one on either side,
-    which makes the greatest probability over the whole hypothesis lie where the difference is exactly the
-    margin (G. A. Barnard 1947). Above that it is the asymptotic score test. 1 where a side has no trials.
+    Up to 90,000 possible tables (new_n * old_n) it is exact: the greatest probability, over all pairs of rates that
+    differ by exactly the margin, of a table at least as extreme by Farrington and Manning's score (I. S. F. Chan 1998).
+    A table also counts as extreme if it is no worse than an extreme one on either side; the greatest probability over
+    the whole hypothesis is then at a difference of exactly the margin (G. A. Barnard 1947). Above that it is the
+    asymptotic score test. 1 if a side has no trials.
     """
     _check(new_good, new_n, old_good, old_n)
     check_margin(margin)
@@ -175,7 +175,7 @@ def check_margin(margin: float) -> None:
 
 
 def standardised(surplus: Floats, variance: Floats) -> Floats:
-    """Return surplus / sqrt(variance), 0 where the variance is 0 but for rounding."""
+    """Return surplus / sqrt(variance), 0 if the variance is 0 but for rounding."""
     possible = variance > _NO_VARIANCE
     scores: Floats = np.where(possible, surplus, 0.0) / np.sqrt(np.where(possible, variance, 1.0))
     return scores
