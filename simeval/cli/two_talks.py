@@ -1,7 +1,7 @@
 """Two conversations with an app at once, each with a code word of its own, and what their answers prove."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,16 +22,12 @@ from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.named import name_of
 from simeval.suites.apps.remote_app import Exchange, RemoteApp, Session
-from simeval.suites.apps.streams import value_of
-from simeval.suites.apps.templates import path_of
+from simeval.suites.apps.session_ids import Ids, changed_id, ids_of
 
 QUESTION = "Which code word did I give you?"
 WORDS = ("amber", "birch", "cobalt", "falcon", "garnet", "juniper", "lantern", "maple", "orchid", "saffron", "walnut")
 OUTAGE_SECONDS = 10.0  # for which an app may ask to come back later
 NOT_SHOWN = "not shown: your app did not repeat the word"
-_ID_NAMES = re.compile(r"(session|thread|conversation|chat|dialog(ue)?|context)_?(id|key)", re.IGNORECASE)
-_BARE_NAMES = re.compile(r"session|thread", re.IGNORECASE)
-_ID = re.compile(r"(?=\S*\d)\S{6,}|\S{16,}")  # under a bare name
 
 
 @dataclass(slots=True)
@@ -51,13 +47,9 @@ class Turn:
         return self.exchange.sent() if self.exchange else {}
 
     @property
-    def ids(self) -> Mapping[str, str]:
+    def ids(self) -> Ids:
         """What in the answer looks like the name of a session, by its path."""
-        body = self.exchange.body if self.exchange else ""
-        value = value_of(body)
-        lines = [line[line.find("{") :] for line in body.splitlines() if "{" in line]
-        values = map(value_of, lines) if isinstance(value, str) else [value]
-        return {path_of(steps): found for each in values for steps, found in _ids_in(each, ())}
+        return ids_of(self.exchange.body) if self.exchange else {}
 
     def has(self, word: str) -> bool:
         """Return whether the answer has a code word, however it is written."""
@@ -196,12 +188,13 @@ def _kept(talks: Sequence[Talk], ties: Mapping[str, str]) -> tuple[str, bool]:
         where = "" if count == len(whole) else f" in {count} of {len(whole)} conversations"
         return f"kept{where}: the second answer repeats the code word", False
     function, two = whole[0].handler.function, [[turn.ids for turn in talk.turns] for talk in whole]
+    changed = changed_id([(before, after) for before, after in two]) if {"all", "line"}.isdisjoint(ties) else None
+    if changed:
+        path, value, after = changed
+        said = f'not kept: {path} of the answer is new at every turn ("{value}", then "{after}")'
+        return said + (function.session_advice(path) if isinstance(function, DescribedApp) else ""), True
     for path, value in two[0][0].items():
         found = [[ids.get(path) for ids in both] for both in two]
-        are_new = all(None not in both and both[0] != both[1] for both in found)
-        if are_new and {"all", "line"}.isdisjoint(ties):
-            said = f'not kept: {path} of the answer is new at every turn ("{value}", then "{found[0][1]}")'
-            return said + _proposal(function, path), True
         are_same = all(both[0] == both[1] for both in found) and len({both[0] for both in found}) == len(talks)
         if are_same and value != whole[0].given:
             return f"kept: {path} of the answer stays the same in a conversation, and differs in another", False
@@ -210,14 +203,6 @@ def _kept(talks: Sequence[Talk], ties: Mapping[str, str]) -> tuple[str, bool]:
         said = "not kept: nothing in the second request says which conversation it belongs to"
         return said + (f"; {do}" if do else ""), True
     return NOT_SHOWN, False
-
-
-def _proposal(function: Any, path: str) -> str:
-    if not isinstance(function, DescribedApp):
-        return ""
-    if function.session:
-        return ", though what it was before was sent back: check under which name your app takes it"
-    return f'; write `session: {path}` and `request: {{..., {path.rpartition(".")[2]}: "{{session}}"}}`'
 
 
 def _mixed(talks: Sequence[Talk]) -> str:
@@ -240,15 +225,3 @@ def _apart(talks: Sequence[Talk]) -> str:
     if all(talk.repeats for talk in talks):
         return "kept apart: each of two conversations knows its own code word alone"
     return NOT_SHOWN if all(talk.answers for talk in talks) else "not shown: not both conversations were answered"
-
-
-def _ids_in(value: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield what looks like the name of a session, with the steps to it."""
-    named = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for name, part in named:
-        if isinstance(part, Mapping | list):
-            yield from _ids_in(part, (*steps, name))
-        elif isinstance(part, str | int) and not isinstance(part, bool) and part != "":
-            is_id = _ID_NAMES.fullmatch(str(name)) or (_BARE_NAMES.fullmatch(str(name)) and _ID.fullmatch(str(part)))
-            if is_id:
-                yield (*steps, name), str(part)

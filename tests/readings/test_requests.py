@@ -1,10 +1,13 @@
 """What an app at a URL is sent: places and keys as they are meant, a body that its header names, logins beforehand."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from aiohttp import web
 from click.testing import CliRunner
 
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest
@@ -14,6 +17,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of
 from simeval.suites.apps.socket_app import SocketApp
+from tests.support.serving import serving
 from tests.support.session_apps import Shop, shop
 from tests.support.suite_files import mistake, suite
 
@@ -289,6 +293,79 @@ async def test_an_app_whose_requests_name_a_session_is_not(server: Shop, options
     app = HttpApp(**{**options, "url": f"{server.url}{options.get('url', '/chat')}"})
 
     assert await warned(app) == []
+
+
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@asynccontextmanager
+async def naming(answer: Answer) -> AsyncIterator[str]:
+    """Serve an app of which `answer` makes an answer of a request."""
+
+    async def handle(request: web.Request) -> web.Response:
+        return web.json_response(answer(await request.json()))
+
+    application = web.Application()
+    application.router.add_post("/", handle)
+    async with serving(application) as url:
+        yield url
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answer", "options", "advice"),
+    [
+        (lambda _: {"answer": "Yes.", "conversation_id": uuid4().hex}, {}, "write `session: $.conversation_id`"),
+        (lambda _: {"reply": "Yes.", "meta": {"threadId": uuid4().hex}}, {}, "write `session: $.meta.threadId`"),
+        (
+            lambda _: {"answer": "Yes.", "chat_id": uuid4().hex},
+            {"session": "$.chat_id", "request": {"message": "{message}", "chat": "{session}"}},
+            "check under which name your app takes it",
+        ),
+    ],
+)
+async def test_an_app_that_names_each_turn_anew_is_warned_of(
+    answer: Answer, options: dict[str, Any], advice: str
+) -> None:
+    async with naming(answer) as url:
+        [said] = await warned(HttpApp(url=url, **options))
+
+    assert "of its answer is new at every turn" in said
+    assert advice in said
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answer", "options"),
+    [
+        (lambda asked: {"answer": "Yes.", "conversation_id": f"c-{asked['session']}"}, {}),
+        (lambda _: {"answer": "Yes.", "request_id": uuid4().hex}, {}),
+        (
+            lambda asked: {"answer": "Yes.", "conversation_id": uuid4().hex},
+            {"request": {"messages": "{messages}"}},
+        ),
+    ],
+    ids=["kept", "another id", "all is sent"],
+)
+async def test_an_app_that_keeps_its_conversations_is_not(answer: Answer, options: dict[str, Any]) -> None:
+    async with naming(answer) as url:
+        assert await warned(HttpApp(url=url, **options)) == []
+
+
+@pytest.mark.anyio
+async def test_a_session_that_one_conversation_loses_proves_nothing_of_the_setup() -> None:
+    names: dict[str, list[str]] = {}
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        turns = names.setdefault(asked["session"], [])
+        turns.append(asked["message"])
+        lost = "again" if len(names) == 1 and len(turns) > 1 else ""
+        return {"answer": "Yes.", "session_id": asked["session"] + lost}
+
+    async with naming(answer) as url:
+        assert await warned(HttpApp(url=url)) == []
+
+    assert any(len(turns) > 1 for turns in names.values())
 
 
 @pytest.mark.anyio

@@ -72,8 +72,12 @@ class Conversations:
 
     @property
     def notes(self) -> Sequence[str]:
-        mixed = (self.dialogue.clean(self.mixing.found),) if self.mixing and self.mixing.found else ()
-        return (*mixed, *self.dialogue.app.left.notes, *(self.auditor.notes if self.auditor else ()))
+        doubts = (self.mixing.found if self.mixing else "", getattr(self.dialogue.app.handler.function, "doubt", ""))
+        return (
+            *map(self.dialogue.clean, filter(None, doubts)),
+            *self.dialogue.app.left.notes,
+            *(self.auditor.notes if self.auditor else ()),
+        )
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Hold the conversation of a trial; anew, with fresh draws, where its user errs and that is asked for."""

@@ -132,6 +132,12 @@ class DescribedApp(AddressedApp):
             return ""
         return _UNSENT_SESSION if self._names_session else _NO_SESSION
 
+    def session_advice(self, path: str) -> str:
+        """Return the words to add where the name of the session, at a path of the answer, is new at every turn."""
+        if self.session:
+            return ", though the one before was sent back: check under which name your app takes it"
+        return f'; write `session: {path}` and `request: {{..., {path.rpartition(".")[2]}: "{{session}}"}}`'
+
     def _check(self, template: Any) -> None:
         """Read the paths. Raises DefinitionError, also where a template has no place for what the user says."""
         steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)

@@ -14,6 +14,7 @@ from simeval.suites.apps.http_request import Encoding, RequestTemplate
 from simeval.suites.apps.http_wire import HINTS, UNAUTHORIZED, events_from, with_cookies
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply
+from simeval.suites.apps.session_ids import SessionIds
 
 if TYPE_CHECKING:
     import aiohttp
@@ -47,6 +48,7 @@ class HttpApp(DescribedApp):
     method: Literal["POST", "PUT", "GET"] = "POST"
     encoding: Encoding | None = None
     _template: RequestTemplate = field(init=False, repr=False, compare=False)
+    _ids: SessionIds = field(init=False, repr=False, compare=False, default_factory=SessionIds)
 
     def __post_init__(self) -> None:
         require_address(self.url, "one that begins with http:// or https://")
@@ -60,6 +62,11 @@ class HttpApp(DescribedApp):
             encoding=self.encoding,
         )
         object.__setattr__(self, "_template", template)
+
+    @property
+    def doubt(self) -> str:
+        """Words on a session that the app does not keep, once its answers have shown it."""
+        return self._ids.found
 
     @property
     def _described(self) -> list[Any]:
@@ -81,6 +88,8 @@ class HttpApp(DescribedApp):
                     reply.take(event.value)
             if reply.is_stream:
                 reply.settle()
+            if self._ids.listens and not (self.takes_parts or self.session_warning):
+                self._ids.hear(kept.given, reply.came, self.session_advice)
             return self._kept(with_cookies(kept, answer), reply, answer)
 
     def _kept(self, before: Session, reply: Reply, answer: aiohttp.ClientResponse) -> Session:

@@ -100,6 +100,11 @@ class ProtocolApp(ABC):
         """Say that turns are not one conversation to the app, as far as can be known; empty where they are."""
         return ""
 
+    @property
+    def doubt(self) -> str:
+        """Words on a wrong setup that the answers so far have shown; empty if they show none."""
+        return ""
+
     def session_of(self, state: Mapping[str, Any]) -> str | None:
         """Return what the conversation of this state is called; None where it has no name, or none yet."""
         kept = Session.of(state)
