@@ -1,4 +1,4 @@
-"""Names of conversations in an app's answers: an app that gives a new one at every turn has forgotten the turn before."""
+"""Names of conversations in answers: an app that gives a new one at every turn has forgotten the turn before."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
