@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from typing import Any, ClassVar, Self
 
-import lazy_loader  # type: ignore[import-untyped]
+from simeval.core.faces import attach
 
 PAGE = "docs/reference/originals.md"
 NAMES: Mapping[str, str] = {
@@ -158,7 +158,7 @@ def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
 
     Raises AttributeError for a name that there is not, and ImportError with that sentence where one is imported.
     """
-    found, listed, names = lazy_loader.attach_stub(package, file)
+    found, listed, names = attach(package, file)
 
     def get(name: str) -> Any:
         if name not in NAMES or name in names:

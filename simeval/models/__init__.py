@@ -1,5 +1,5 @@
 """Language models: one small protocol, the models that keep it, and what wraps them."""
 
-import lazy_loader
+from simeval.core.faces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

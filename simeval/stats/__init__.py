@@ -27,6 +27,6 @@
 Each is a module; `simeval.stats.binomial.clopper_pearson(29, 30, 0.05)`. None loads scipy.stats when imported.
 """
 
-import lazy_loader
+from simeval.core.faces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,6 +3,6 @@
 They are what simeval's own tests use. None of them needs a network, a key or pytest.
 """
 
-import lazy_loader
+from simeval.core.faces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,44 @@
+"""Faces: packages that list their public names in a stub, and import each from its module at first use."""
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Any
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return __getattr__, __dir__ and __all__ of a package by the relative imports of its stub.
+
+    A name may come from another package of simeval. Raises AttributeError for a name that the stub does not list.
+    """
+    places = _places_in(Path(file).with_suffix(".pyi"), package)
+    names = sorted(places)
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"No {package} attribute {name}")
+        place = places[name]
+        found = import_module(f"{package}.{name}") if place == package else getattr(import_module(place), name)
+        vars(sys.modules[package])[name] = found  # it is not asked for again
+        return found
+
+    return get, names.copy, names.copy()
+
+
+def _places_in(stub: Path, package: str) -> dict[str, str]:
+    """Return the module of each name of a stub; the package itself for the name of a module."""
+    imports = [node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom)]
+    return {
+        each.name: resolve_name("." * node.level + (node.module or ""), package)
+        for node in imports
+        for each in node.names
+    }
+
+
+def load(place: str) -> Any:
+    """Return the object of a place "MODULE:NAME": how the tables of the core reach features that attach from outside."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
