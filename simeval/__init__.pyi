@@ -41,8 +41,6 @@ from .datasets.files import write_dataset as write_dataset
 from .engine.engine import Engine as Engine
 from .engine.engine import ExperimentOptions as ExperimentOptions
 from .engine.evaluation_logger import EvaluationLogger as EvaluationLogger
-from .engine.online.evaluator import OnlineEvaluator as OnlineEvaluator
-from .engine.populations.fitting import fit_users as fit_users
 from .evaluators.in_a_row import PassHatKEvaluator as PassHatKEvaluator
 from .evaluators.ratings import RatingAverageEvaluator as RatingAverageEvaluator
 from .evaluators.ratings import RatingProportionEvaluator as RatingProportionEvaluator
@@ -50,6 +48,8 @@ from .evaluators.ratings import SuccessRateEvaluator as SuccessRateEvaluator
 from .evaluators.scores import MeanEvaluator as MeanEvaluator
 from .evaluators.scores import ProportionEvaluator as ProportionEvaluator
 from .evaluators.scores import QuantileEvaluator as QuantileEvaluator
+from .extras.online.evaluator import OnlineEvaluator as OnlineEvaluator
+from .extras.populations.fitting import fit_users as fit_users
 from .results.experiment import ExperimentResult as ExperimentResult
 from .results.suite import EvaluationResult as EvaluationResult
 from .results.suite import SuiteResult as SuiteResult
@@ -88,17 +88,17 @@ from .core.trial import Rating as Rating
 from .core.trial import Trial as Trial
 from .core.trial import TrialConversation as TrialConversation
 from .core.trial import TurnCounts as TurnCounts
-from .engine.online.running_estimate import RunningEstimate as RunningEstimate
-from .engine.online.scorer_queue import ScorerCounts as ScorerCounts
-from .engine.populations.fitting import FittedPersona as FittedPersona
-from .engine.populations.fitting import FittedUsers as FittedUsers
-from .engine.populations.goals import Goal as Goal
 from .engine.rubrics import ExpectationRubric as ExpectationRubric
+from .extras.online.running_estimate import RunningEstimate as RunningEstimate
+from .extras.online.scorer_queue import ScorerCounts as ScorerCounts
+from .extras.populations.fitting import FittedPersona as FittedPersona
+from .extras.populations.fitting import FittedUsers as FittedUsers
+from .extras.populations.goals import Goal as Goal
 
 # isort: split
 # Names that the packages above list, importable from here as they always were.
-from .datasets.importers.registry import ImportedLog as ImportedLog
-from .datasets.importers.registry import import_log as import_log
+from .datasets.records import ImportedLog as ImportedLog
+from .extras.importers.registry import import_log as import_log
 from .models.kinds import Embedding as Embedding
 from .models.local.service import LocalClassifier as LocalClassifier
 from .models.local.service import LocalEncoder as LocalEncoder

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "simeval"
 STUBS = sorted(PACKAGE.rglob("__init__.pyi"))
 FACES = [".".join(path.parent.relative_to(ROOT).parts) for path in STUBS]
-PRIVATE = {"cli", "core", "engine"}  # packages without a list: nothing of them is public but what others list
+PRIVATE = {"cli", "core", "engine", "extras"}  # packages without a list: nothing of them is public but what others list
 INNER = re.compile(r"\b(?:from|import) (simeval\.\w+\.[\w.]+)")
 # what type checkers alone import, in the modules of those whose hints are read here
 CHECKED = {

@@ -9,7 +9,7 @@ import click
 import pytest
 
 import simeval
-from simeval.cli.commands import commands
+from simeval.cli.main import main
 from simeval.core import originals
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reference/originals.md"
@@ -69,7 +69,7 @@ def test_a_name_of_python_exists_with_its_arguments(quoted: str) -> None:
 
 @pytest.mark.parametrize("quoted", [each for each in QUOTED if each.startswith("simeval ")])
 def test_a_command_exists_with_its_options(quoted: str) -> None:
-    command: Any = commands
+    command: Any = main
     for word in quoted.split()[1:]:
         if word.startswith("--"):
             assert word in {option for parameter in command.params for option in parameter.opts}

@@ -17,9 +17,9 @@ from benchmarks.users.fit_users import LEAST, distance, rates
 from benchmarks.users.transcripts import load
 from simeval import Engine, Expectation, ScenarioTest
 from simeval.core.conversation import Conversation
-from simeval.engine.populations.axes import AXES, UNKNOWN
-from simeval.engine.populations.fitting import fit_users, read_habits
-from simeval.engine.populations.habits import Habits
+from simeval.extras.populations.axes import AXES, UNKNOWN
+from simeval.extras.populations.fitting import fit_users, read_habits
+from simeval.extras.populations.habits import Habits
 from simeval.suites.user_mix import UserMix
 
 SEED = 7

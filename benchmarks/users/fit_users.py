@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 from benchmarks.users.transcripts import Recorded, load
 from simeval.core.conversation import Conversation
 from simeval.core.writing_style import WritingStyleAxes
-from simeval.engine.populations.axes import AXES, UNKNOWN
-from simeval.engine.populations.fitting import FittedUsers, fit_users, read_habits
-from simeval.engine.populations.habits import Habits
-from simeval.engine.populations.nearest import distances
+from simeval.extras.populations.axes import AXES, UNKNOWN
+from simeval.extras.populations.fitting import FittedUsers, fit_users, read_habits
+from simeval.extras.populations.habits import Habits
+from simeval.extras.populations.nearest import distances
 
 LEAST = 60  # dialogues of a data set that is split
 NOISE = 41  # random halves, and one

@@ -265,32 +265,6 @@ def score(context: click.Context, /, **options: Any) -> None:
     leave(score_file(context, **options))
 
 
-@commands.command("import", context_settings=CONTEXT)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
-@click.option(
-    "--as",
-    "form",
-    type=click.Choice(["simeval", "openai", "sharegpt"]),
-    default="simeval",
-    show_default=True,
-    help="What is written: a dataset, or rows to fine-tune a model with.",
-)
-@click.option("--name", help="The dataset's name.  [default: the file's]")
-@click.option("--store", metavar="URL", help="Keep the dataset there too, so that its examples can have feedback.")
-@click.option("--fit-users", is_flag=True, help="Also write how users write, as a mix of personas: DATASET.users.yaml.")
-def import_(**options: Any) -> None:
-    """Read logs of conversations (FILE...) and write them as one dataset, one JSON object per line.
-
-    Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. What cannot be
-    read is reported with its place, and the rest is imported. Exit status: 0, or 2 where nothing can be read.
-    """
-    from simeval.cli.import_logs import import_logs
-
-    raise SystemExit(import_logs(**options))
-
-
 @commands.command(context_settings=CONTEXT)
 @store_option("A SQLite file or a PostgreSQL URL.")
 @click.option("--limit", type=click.IntRange(1), help="How many of the newest.  [default: 20]")

@@ -2,12 +2,13 @@
 
 import threading
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from simeval.cli import CONTEXT
 from simeval.cli.usage import THREADS, WRITTEN, Misused, understood
+from simeval.core.faces import load
 from simeval.core.terminal import make_printable
 from simeval.core.version import __version__
 
@@ -49,6 +50,11 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
 }
 
 
+OF_EXTRAS = {  # commands of features that attach from outside, a row each
+    "generate": "simeval.extras.proposals.command:generate",
+    "judge-test": "simeval.extras.judge_test.command:judge_test",
+    "import": "simeval.extras.importers.command:import_",
+}
 COMMANDS_ELSEWHERE = {  # what other tools call commands, and options, by what they are called here
     **dict.fromkeys(("eval", "evaluate", "test", "start"), "run"),
     **dict.fromkeys(("ls", "list", "history"), "runs"),
@@ -92,6 +98,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; None where there is none of this name."""
+        if cmd_name in OF_EXTRAS:
+            return cast("click.Command", load(OF_EXTRAS[cmd_name]))
         from simeval.cli.commands import commands
 
         return commands.get_command(ctx, cmd_name)

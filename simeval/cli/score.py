@@ -24,13 +24,14 @@ from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
+from simeval.core.faces import load
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import TABLES, read_dataset
-from simeval.datasets.importers.registry import UNKNOWN_FORMAT, import_log
+from simeval.datasets.records import UNKNOWN_FORMAT, ImportedLog
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.evaluators.base import Evaluator
@@ -56,6 +57,7 @@ class _Columns(TypedDict):
     recorded: str | None
 
 
+IMPORT_LOG = "simeval.extras.importers.registry:import_log"  # a feature that attaches from outside
 OF_SUITES = ("executor", "shard", "resume")  # settings of a project that say nothing of datasets
 
 
@@ -191,7 +193,7 @@ def _dataset(
     if any(columns.values()) or is_table:
         return read_dataset(file, **columns)
     try:
-        found = import_log(file, format=format)
+        found: ImportedLog = load(IMPORT_LOG)(file, format=format)
     except DefinitionError as error:
         if error.found != UNKNOWN_FORMAT:
             raise

@@ -39,6 +39,6 @@ def _places_in(stub: Path, package: str) -> dict[str, str]:
 
 
 def load(place: str) -> Any:
-    """Return the object of a place "MODULE:NAME": how the tables of the core reach features that attach from outside."""
+    """Return the object of a place "MODULE:NAME": tables reach features by it that attach from outside."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)

@@ -1,4 +1,4 @@
-"""Licences: what a judge was found to be worth, of near misses and right answers, before it judges.
+"""Licences of judges: what a judge was found to be worth, of near misses and right answers, before it judges.
 
 judge-test  ──▶ JudgeLicence ──▶ the store, under a key of judge, form of reply, prompt and options
 the run     ◀── the licence under its own key; another model, prompt or option has another key, so none
@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+ALPHA = 0.01  # the chance that a model which is the same is called changed
 JudgeForm = Literal["rating", "criteria"]  # how an expectation is judged: by its behaviour, or by criteria
 
 
@@ -60,3 +61,36 @@ class JudgeLicence:
         found: dict[str, Any] = {name: encoded[name] for name in ("key", "judge", "form", "calls", "tokens")}
         found |= {name: Stream(**encoded[name]) for name in ("near_misses", "right_answers")}
         return cls(**found, tested=datetime.fromisoformat(encoded["tested"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryFinding:
+    """Whether a judge answers as it did; `p_value` is None where nothing was kept before.
+
+    `problem` says why it could not be asked: then nothing is kept, and nothing is known.
+    """
+
+    judge: str
+    kept: str = ""
+    problem: str = ""
+    p_value: float | None = None
+    mean_then: float | None = None
+    mean_now: float | None = None
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it is proven that another model answers by the name."""
+        return self.p_value is not None and self.p_value <= ALPHA
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"canary of {self.judge}: it could not be asked ({self.problem}); nothing is kept or compared"
+        if self.p_value is None:
+            return f"canary of {self.judge}: its answers are kept from now on"
+        means = f"mean rating {self.mean_then:.1f} then, {self.mean_now:.1f} now; p = {self.p_value:.2g}"
+        if self.has_changed:
+            return (
+                f"canary of {self.judge}: THE MODEL BEHIND THIS NAME HAS CHANGED since {self.kept} ({means}): do not "
+                "compare with runs from before; remove the kept file to begin anew"
+            )
+        return f"canary of {self.judge}: it answers as on {self.kept} ({means})"

@@ -6,6 +6,7 @@ Three kinds: `kv`, columns of any names; `llm`, one text in and one text out; `c
 import hashlib
 import json
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -429,3 +430,16 @@ def _written(value: object) -> str:
 
 def _digest(value: object) -> str:
     return hashlib.sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
+    """Return examples of which no two share an id: one that came before gets a number. Holds 70 bytes an id."""
+    taken: set[int] = set()  # hashes, of which two that are equal by chance cost a number
+    times: Counter[str] = Counter()
+    for example in examples:
+        name = example.example_id
+        while name and hash(name) in taken:
+            times[example.example_id] += 1
+            name = f"{example.example_id} ({times[example.example_id] + 1})"
+        taken.add(hash(name))
+        yield example if name == example.example_id else replace(example, example_id=name)

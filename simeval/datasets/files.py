@@ -16,9 +16,9 @@ from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, enco
 from simeval.datasets.file_stamp import FileStamp
 from simeval.datasets.fine_tuning import fine_tuning_row
 from simeval.datasets.frames import frame_rows, parquet_rows
-from simeval.datasets.importers.formats.sessions import sessions_of
-from simeval.datasets.importers.records import Record, Unreadable, records
+from simeval.datasets.records import Record, Unreadable, records
 from simeval.datasets.rows import Fields, are_turns, example_of, fields_of
+from simeval.datasets.sessions import sessions_of
 from simeval.errors import DefinitionError, StoreError
 
 Form = Literal["simeval", "openai", "sharegpt"]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from simeval.core.conversation import Message
 from simeval.datasets.dataset import REFERENCE, Example, is_chat, text_of
-from simeval.datasets.importers.messages import call_of
+from simeval.datasets.messages import call_of
 
 FineTuningForm = Literal["openai", "sharegpt"]
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "tool"}

@@ -14,8 +14,9 @@ from simeval.core.app_handler import AppHandler, ExampleApp
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
+from simeval.core.faces import load
 from simeval.core.journal import Journal
-from simeval.core.licences import JudgeForm, JudgeLicence
+from simeval.core.licences import CanaryFinding, JudgeForm, JudgeLicence
 from simeval.core.logs import Level, set_log_level
 from simeval.core.meant_settings import meant_setting, other_names
 from simeval.core.originals import OF_ENGINES, PAGE, originals_among
@@ -26,9 +27,6 @@ from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.listener import Listener
 from simeval.engine.flow.stop import StopSignal
-from simeval.engine.judge_test.canary import CanaryFinding
-from simeval.engine.judge_test.licensing import keep_in, license_judge
-from simeval.engine.judge_test.run_canaries import canaries_of
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
@@ -236,14 +234,18 @@ class Engine:
         `form` says whether it rates, or rules on criteria. Reports of runs whose judge, prompt, options and form are
         the same name the result. Raises DefinitionError; ModelUnusable or ModelError where the judge cannot be asked.
         """
-        found = await self._run(partial(license_judge, form=form), keeps=False)
+        work: Callable[..., Awaitable[JudgeLicence]] = load("simeval.extras.judge_test.licensing:license_judge")
+        keep = load("simeval.extras.judge_test.licences:keep_in")
+        found = await self._run(partial(work, form=form), keeps=False)
         async with self._resources(StopSignal(), self.settings.store) as store:
-            await anyio.to_thread.run_sync(keep_in, store, found)
+            await anyio.to_thread.run_sync(keep, store, found)
         return found
 
     async def ask_canaries(self) -> Sequence[CanaryFinding]:
         """Return whether each judge answers as it did, where `canary_folder` is set. Raises as `test_judge`."""
-        return await self._run(canaries_of, keeps=False)
+        work: Callable[[RunContext], Awaitable[Sequence[CanaryFinding]]]
+        work = load("simeval.extras.judge_test.run_canaries:canaries_of")
+        return await self._run(work, keeps=False)
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
         """Do the work of an evaluation with the models open, and the store where it `keeps` anything.

@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
@@ -32,9 +31,8 @@ from simeval.engine.executors.paired import PairedExecutor
 from simeval.engine.executors.remote import RemoteExecutor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.garbage import collected_seldom
-from simeval.engine.judge_test.licensing import licence_said, licences_of
-from simeval.engine.judge_test.run_canaries import RunCanaries
 from simeval.engine.other_run import OtherRun, other_run
+from simeval.engine.parts import RunParts
 from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast, forecast, forecast_experiment
@@ -48,8 +46,6 @@ from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan, rubric_req
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.run_context import RemoteRun, RunContext
 from simeval.engine.simulation import Simulation
-from simeval.engine.telemetry.joining import joining
-from simeval.engine.telemetry.tracing import TracedExecutor, tracing
 from simeval.engine.watchdog import watching
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.prices import Price
@@ -329,10 +325,8 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     shared, meter, plans = context.shared, context.meter, work.plans
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
-    licences = await licences_of(context, plans)
-    canaries = _canaries(context, plans)
-    await canaries.check()
-    foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=canaries.requests()))
+    parts = await RunParts.of(context, plans)
+    foreseen = await anyio.to_thread.run_sync(partial(work.forecast, canaries=parts.requests()))
     contexts = await context.models.contexts(foreseen.longest)
     noted = [*work.warnings, *too_long(foreseen.longest, contexts)]
     warnings = [*noted, *warnings_of(plans)]
@@ -340,7 +334,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     embedded = embedded_notes([*work.roles, *graders, ("app", app_name)])
     notes = [
         *embedded,
-        *(licence_said(context, form, licence) for form, licence in licences.items()),
+        *parts.notes(),
         *replaced_notes(shared.prompts),
         *untested_notes(plans, context.judge_names),
         *noted,
@@ -349,7 +343,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
     notes += [work.part.note] if work.part else []
     fields, is_recorded = {**work.fields, "part": work.part}, work.target is None
     run, known = context.begin(plans, app_name, user=work.user, notes=notes, recorded=is_recorded, **fields)
-    spending = await _spending(context, plans, foreseen, canaries)
+    spending = await _spending(context, plans, foreseen, parts)
     is_over = f"run {run.run_id} had finished: nothing is left to do"
     log.info(is_over if known.is_finished else await anyio.to_thread.run_sync(work.preview, foreseen))
     details.info(f"{work.kind} started", run=run.run_id, **work.summary)
@@ -364,15 +358,11 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         progress = stack.enter_context(progress_of(trials, context.settings.display))
         demand = stack.enter_context(Demand(len(plans), largest=trials, shared=shared.in_flight))
         executor = await stack.enter_async_context(work.executor(run, demand, known))
-        join = partial(joining, address=context.settings.trace_in, seconds=context.settings.trace_in_seconds)
-        executor = await stack.enter_async_context(join(executor, demand, context.clean))
-        trace = await stack.enter_async_context(
-            tracing(context.settings.trace_out, run, plans, meter.ledger, context.clean)
-        )
+        executor = await stack.enter_async_context(parts.around(executor, run, demand))
         pipeline = Pipeline(
             plans=plans,
             demand=demand,
-            executor=executor if trace is None else TracedExecutor(executor, trace),
+            executor=executor,
             statistician=work.conclusion(demand=demand, on_trial=progress.advance, known=known),
             recorder=context.recorder,
             stop=context.stop,
@@ -380,7 +370,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
             known=known,
             on_app_error=context.settings.on_app_error,
             clean=context.clean,
-            before_trials=partial(canaries.ask, spending),
+            before_trials=partial(parts.before_trials, spending),
             ranks=work.ranks,
             recorded=is_recorded,
             quick=work.quick,
@@ -395,25 +385,11 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
         )
         async with watching(), progress.watched(look):
             result = await pipeline.run(run, min(context.settings.concurrency, trials), meter.measured)
-        if trace is not None:
-            trace.result = result
+        parts.end(result)
         return result
 
 
-def _canaries(context: RunContext, plans: Sequence[RunPlan]) -> RunCanaries:
-    """Return what says of each judge whether another model answers by its name than before, where answers are kept."""
-    folder = context.settings.canary_folder
-    is_wanted = folder is not None and any(plan.judged for plan in plans)
-    return RunCanaries(
-        judges=context.judges,
-        prompt=context.shared.prompts["judge"],
-        folder=Path(folder) if folder is not None and is_wanted else None,
-    )
-
-
-async def _spending(
-    context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast, canaries: RunCanaries
-) -> Spending:
+async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast, parts: RunParts) -> Spending:
     """Return what a budget is held against. Raises DefinitionError where it cannot pay for one trial."""
     shared = context.shared
     spending = Spending(
@@ -426,7 +402,7 @@ async def _spending(
         usage=context.meter.usage,
         seconds=context.meter.seconds,
         canary=foreseen.canary,
-        is_canary_asked=lambda: canaries.is_over,
+        is_canary_asked=lambda: parts.are_begun,
     )
     spending.check([name for name in foreseen.unpriced if not context.models.tells_cost(name)])
     return spending

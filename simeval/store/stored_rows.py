@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from simeval.core.serialization import Json
-from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset
-from simeval.datasets.importers.registry import own_ids
+from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset, own_ids
 from simeval.results.guarantee import History
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database

@@ -32,9 +32,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simeval.datasets.dataset import Example
-from simeval.datasets.importers.conversations import example_of
-from simeval.datasets.importers.messages import Turn
-from simeval.datasets.importers.records import Opening, Unreadable, read_text
+from simeval.datasets.conversations import example_of
+from simeval.datasets.messages import Turn
+from simeval.datasets.records import Opening, Unreadable, read_text
 
 NAME = "acme"
 
@@ -174,8 +174,8 @@ def run(tree: Path, *command: str) -> str:
 
 
 def add_importer(tree: Path) -> None:
-    rows = {"from simeval.datasets.importers.formats import (": "    acme,", "    own,": "    acme,"}
-    formats = "simeval/datasets/importers"
+    rows = {"from simeval.extras.importers.formats import (": "    acme,", "    own,": "    acme,"}
+    formats = "simeval/extras/importers"
     add(tree, f"{formats}/formats/acme.py", IMPORTER, f"{formats}/registry.py", rows)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.trial import Failure, Score
-from simeval.engine.online.evaluator import OnlineEvaluator
-from simeval.engine.online.running_estimate import MOST_METRICS
+from simeval.extras.online.evaluator import OnlineEvaluator
+from simeval.extras.online.running_estimate import MOST_METRICS
 from simeval.scorers.base import ColumnScorer
 from simeval.testing import ScriptedModel
 from tests.support.doubles import failure

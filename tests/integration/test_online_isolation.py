@@ -14,8 +14,8 @@ import anyio.to_thread
 import pytest
 
 from simeval.core.trial import Failure
-from simeval.engine.online.evaluator import OnlineEvaluator
 from simeval.errors import DefinitionError, ModelUnusable, RunStopped
+from simeval.extras.online.evaluator import OnlineEvaluator
 from simeval.models.protocol.model import Model
 from simeval.scorers.base import Scorer
 from simeval.testing import ScriptedModel

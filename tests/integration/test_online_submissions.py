@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simeval.core.conversation import Conversation, Message
-from simeval.engine.online.evaluator import OnlineEvaluator
 from simeval.errors import DefinitionError
+from simeval.extras.online.evaluator import OnlineEvaluator
 from tests.support.live import SAID, Fine, Helpful
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ import pytest
 import simeval
 from simeval import Expectation, HttpApp, ProportionEvaluator
 from simeval.core.trace_context import SentTrace, new_traceparent, noting_traces
-from simeval.engine.telemetry.receiver import SpanInbox, receiving
 from simeval.errors import DefinitionError
+from simeval.extras.telemetry.receiver import SpanInbox, receiving
 from tests.support.suites import Engine, good_app, scenario
 from tests.support.traced_app import LATE, MISSING
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from simeval import AppResponse, UserMix, UserPersona, WritingStyleConfig
-from simeval.engine.populations.axes import AXES
-from simeval.engine.populations.fitting import read_habits
 from simeval.errors import DefinitionError
+from simeval.extras.populations.axes import AXES
+from simeval.extras.populations.fitting import read_habits
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest, UserTurn
 from simeval.testing import ScriptedModel, judge_reply, user_reply

@@ -25,8 +25,8 @@ from simeval import (
 from simeval.core.conversation import GIVEN
 from simeval.core.trial import Failure, Score
 from simeval.datasets.dataset import Dataset, Example, check_dataset
-from simeval.datasets.importers.registry import import_log
-from simeval.engine.online.evaluator import OnlineEvaluator
+from simeval.extras.importers.registry import import_log
+from simeval.extras.online.evaluator import OnlineEvaluator
 from simeval.models.protocol.model import Completion
 from simeval.results.encoding import encode_suite
 from simeval.results.rows import Rows

@@ -13,8 +13,8 @@ import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator, SuiteResult
 from simeval.core.licences import JudgeForm, JudgeLicence
-from simeval.engine.judge_test.licence_material import licence_cases
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind
+from simeval.extras.judge_test.licence_material import licence_cases
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
 from simeval.results.encoding import encode_suite

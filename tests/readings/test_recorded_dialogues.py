@@ -8,7 +8,7 @@ import pytest
 
 from simeval import AppResponse, Expectation, ProportionEvaluator, import_log, scorer
 from simeval.datasets.dataset import Dataset
-from simeval.datasets.importers.registry import import_log as read_log
+from simeval.extras.importers.registry import import_log as read_log
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers import ExactMatch, ToolCallMatch
 from tests.support.command_line import simeval

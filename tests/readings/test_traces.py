@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simeval.datasets.importers.formats.opentelemetry import spans_in
-from simeval.engine.telemetry.joining import _calls_of
 from simeval.errors import DefinitionError
+from simeval.extras.importers.formats.opentelemetry import spans_in
+from simeval.extras.telemetry.joining import _calls_of
 from simeval.scorers import ToolRules
 from tests.support.experiments import engine, values
 from tests.support.samples import imported, messages, said

@@ -9,7 +9,7 @@ import pytest
 
 from simeval import dataset_of
 from simeval.core.conversation import Message
-from simeval.datasets.importers.registry import import_log
+from simeval.extras.importers.registry import import_log
 from tests.support.samples import imported, messages, said
 
 ASKED_5 = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "Weather in Oslo?"}]}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from simeval.engine.judge_test.material import SITUATIONS
+from simeval.extras.judge_test.material import SITUATIONS
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.testing import ScriptedModel
 

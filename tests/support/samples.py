@@ -9,7 +9,8 @@ import pytest
 
 from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import Dataset, Example
-from simeval.datasets.importers.registry import ImportedLog, import_log
+from simeval.datasets.records import ImportedLog
+from simeval.extras.importers.registry import import_log
 from tests.support.golden import SHARED
 
 SAMPLES = SHARED / "data" / "formats"

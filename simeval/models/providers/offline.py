@@ -15,6 +15,7 @@ import anyio.lowlevel
 
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
+from simeval.core.faces import load
 from simeval.core.first_person import first_person
 from simeval.core.languages import language_of
 from simeval.core.media import content_text
@@ -31,10 +32,8 @@ from simeval.models.protocol.prompts import (
     RubricRequest,
     UserTurn,
 )
-from simeval.models.protocol.proposals import ProposalRequest
 from simeval.models.protocol.replies import Status
 from simeval.models.providers import offline_text as lexical
-from simeval.models.providers.offline_proposals import proposed
 from simeval.models.providers.offline_scorer import scorer_reply
 
 OFFLINE_PREFIX = "offline/"
@@ -243,13 +242,20 @@ def _scorer(request: Request) -> str:
     return json.dumps(scorer_reply(system["content"], user["content"]))
 
 
-_BY_NAME: Mapping[tuple[str, str], Callable[..., str]] = {("offline/judge", "scorer"): _scorer}  # requests by role
+def _elsewhere(place: str) -> Callable[..., str]:
+    """Return what answers for a feature that attaches from outside; it is imported when it is asked."""
+    return lambda request: str(load(place)(request))
+
+
+_BY_NAME: Mapping[tuple[str, str], Callable[..., str]] = {  # requests by role
+    ("offline/judge", "scorer"): _scorer,
+    ("offline/judge", "proposal"): _elsewhere("simeval.extras.proposals.offline:proposed"),
+}
 _ROLES: Mapping[str, Mapping[type, Callable[..., str]]] = {  # the nearest class of a request counts
     "offline/user": {AttackTurn: _attacker, UserTurn: _user},
     "offline/judge": {
         CriteriaRequest: _criteria,
         GradeRequest: _judge,
-        ProposalRequest: proposed,
         RubricRequest: _rubric,
     },
     "offline/app": {ChatRequest: _app},

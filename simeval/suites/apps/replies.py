@@ -13,7 +13,7 @@ from simeval.core.bodies import AnswerTooLarge, most_bytes
 from simeval.core.conversation import FIRST_TEXT, AppResponse
 from simeval.core.tool_calls import called_tool
 from simeval.core.validation import require
-from simeval.datasets.importers.messages import turns_of
+from simeval.datasets.messages import turns_of
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Session, TimedResponse, quoted
 from simeval.suites.apps.streams import (

@@ -9,6 +9,7 @@ import pytest
 
 from simeval.core.setting_choices import UserFormat
 from simeval.errors import DefinitionError
+from simeval.extras.proposals.request import ProposalRequest
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
 from simeval.models.protocol.prompts import (
     AttackTurn,
@@ -20,7 +21,6 @@ from simeval.models.protocol.prompts import (
     RubricRequest,
     UserTurn,
 )
-from simeval.models.protocol.proposals import ProposalRequest
 from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 

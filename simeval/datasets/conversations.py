@@ -1,0 +1,160 @@
+"""Turns folded into a conversation of a user and an assistant, whose messages carry the tools that were called.
+
+Assistant turns that only call tools, and what the tools gave, belong to the next turn with text; where none follows, to
+a message without text.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import chain
+from math import isnan, nan
+from typing import Any
+
+from simeval.core.conversation import Conversation, Message
+from simeval.core.serialization import Json, plain
+from simeval.datasets.coercion import filled
+from simeval.datasets.dataset import Example
+from simeval.datasets.messages import Turn
+
+_SUMS = ("prompt_tokens", "completion_tokens", "cost_usd")
+
+
+def example_of(
+    turns: Iterable[Turn],
+    *,
+    example_id: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    runs: Sequence[Json] = (),
+) -> Example:
+    """Return the conversation that turns make, as an example; system prompts become its metadata "system".
+
+    `runs` are tools that ran, each with id or name and arguments, and its result: they complete calls whose result no
+    message tells. Raises ValueError where there is no message.
+    """
+    folding = _Folding()
+    for turn in turns:
+        folding.add(turn)
+    folding.close()
+    folding.complete(runs)
+    if not folding.messages:
+        raise ValueError("there is no message of a user or an assistant in it")
+    system = filled(system="\n\n".join(folding.system))
+    return Example(
+        conversation=Conversation(messages=tuple(folding.messages), ended="recorded"),
+        metadata={**plain(metadata or {}), **system},
+        example_id=example_id,
+    )
+
+
+@dataclass(slots=True)
+class _Folding:
+    """A conversation that is being put together.
+
+    `silent` are the assistant's turns since the last message that had no text, `calls` theirs; `open` are all calls
+    whose result is not yet known, in order.
+    """
+
+    system: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    silent: list[Turn] = field(default_factory=list)
+    calls: list[Json] = field(default_factory=list)
+    open: list[Json] = field(default_factory=list)
+
+    def add(self, turn: Turn) -> None:
+        """Take the next turn."""
+        if turn.role == "system":
+            self.system += [turn.text] if turn.text not in ("", *self.system) else []
+        elif turn.role == "tool":
+            for result in turn.results:
+                self._answer(result)
+        elif turn.role == "user":
+            self.close()
+            self.messages.append(
+                Message(role="user", content=turn.text, started=turn.started, metadata=dict(turn.details))
+            )
+        else:
+            self._call(turn.calls)
+            self.silent.append(turn)
+            if turn.text:
+                self._speak()
+
+    def close(self) -> None:
+        """End an assistant's turns that nothing follows."""
+        if self.silent or self.calls:
+            self._speak()
+
+    def complete(self, runs: Sequence[Json]) -> None:
+        """Return calls without a result the one of a tool that ran, each run to one call."""
+        left = list(runs)
+        for call in self.open:
+            run = next((run for run in left if is_run_of(call, run)), None)
+            if run is not None:
+                left.remove(run)
+                call.update({name: run[name] for name in ("result", "error") if name in run})
+
+    def _call(self, calls: Iterable[Json]) -> None:
+        made = [dict(call) for call in calls]
+        self.calls += made
+        self.open += [call for call in made if "result" not in call and "error" not in call]
+
+    def _answer(self, result: Json) -> None:
+        """Put a result to its call: by its id, else its name, else the first that waits; or keep it as a call."""
+        waiting = [
+            *(call for call in self.open if result.get("id") and call.get("id") == result["id"]),
+            *(call for call in self.open if "id" not in result and call.get("name") == result.get("name")),
+            *(call for call in self.open if "id" not in result and "name" not in result),
+        ]
+        if waiting:
+            call = waiting[0]
+            self.open = [each for each in self.open if each is not call]
+            call.update({name: value for name, value in result.items() if name != "name" or "name" not in call})
+        else:
+            self.calls.append(dict(result))
+
+    def _speak(self) -> None:
+        """Make a message of the turns since the last one."""
+        turns, calls = self.silent, self.calls
+        started, seconds = _time(turns)
+        self.messages.append(
+            Message(
+                role="assistant",
+                content=turns[-1].text if turns else "",
+                started=started,
+                seconds=seconds,
+                tool_calls=tuple(calls),
+                metadata=_details(turns),
+            )
+        )
+        self.silent, self.calls = [], []
+
+
+def _time(turns: Sequence[Turn]) -> tuple[Any, float]:
+    """Return when the first turn began, and the seconds until the last one ended, as far as they are known."""
+    timed = [(turn.started, turn.seconds) for turn in turns if turn.started is not None]
+    if not timed:
+        return None, turns[0].seconds if len(turns) == 1 else nan
+    started = min(start for start, _ in timed)
+    ends = [start + timedelta(seconds=seconds) for start, seconds in timed if not isnan(seconds)]
+    return started, (max(ends) - started).total_seconds() if ends else nan
+
+
+def _details(turns: Sequence[Turn]) -> Json:
+    """Return what is known of how turns were made: the last word on each thing, tokens and costs as sums."""
+    found: Json = dict(chain.from_iterable(turn.details.items() for turn in turns))
+    counted = [turn for turn in turns if any(name in turn.details for name in _SUMS)]
+    for name in _SUMS:
+        if name in found:
+            found[name] = sum(turn.details.get(name, 0) for turn in counted)
+    if len(counted) > 1:
+        found["model_calls"] = len(counted)
+    return plain(found)  # type: ignore[no-any-return]
+
+
+def is_run_of(call: Json, run: Json) -> bool:
+    """Return whether a tool that ran is the one called; tracers write its name after a word of their own."""
+    if call.get("id") and run.get("id"):
+        return bool(call["id"] == run["id"])
+    name, ran = str(call.get("name")), str(run.get("name"))
+    is_same = ran == name or ran.endswith((f" {name}", f".{name}"))
+    return is_same and ("arguments" not in run or "arguments" not in call or run["arguments"] == call["arguments"])

@@ -1,0 +1,96 @@
+"""The licence of a run's judges: looked up in the store before the first call, and named in the record."""
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+import anyio.to_thread
+
+from simeval.core.escalation import judges_said
+from simeval.core.journal import Journal
+from simeval.core.licences import JudgeForm, JudgeLicence
+from simeval.engine.parts import RunPart
+from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
+from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.run_context import RunContext
+from simeval.errors import DefinitionError
+from simeval.extras.judge_test import material
+
+
+class LicencePart(RunPart):
+    """Names the licence of the judges for each form in which they judge."""
+
+    _found: Mapping[JudgeForm, JudgeLicence | None]
+
+    async def check(self) -> None:
+        """Look the licences up. Raises DefinitionError if one is required and missing."""
+        self._found = {form: await _kept(self.context, form) for form in forms_of(self.plans)}
+        lacking = [form for form, licence in self._found.items() if licence is None or not licence.is_licensed]
+        if self.context.settings.require_judge_test and lacking:
+            said = "; ".join(self._line(form) for form in lacking)
+            do = "test it with the settings of this run (simeval judge-test), name another judge, or do not require it"
+            raise DefinitionError("require_judge_test", found=said, do=do)
+
+    def notes(self) -> Sequence[str]:
+        """Return a line for each form."""
+        return [self._line(form) for form in self._found]
+
+    def _line(self, form: JudgeForm) -> str:
+        licence, context = self._found[form], self.context
+        if licence is not None:
+            return str(licence)
+        judges = judges_said(context.judge_names, context.settings.escalate)
+        return (
+            f"judge {judges} ({form_said(context, form)}): not tested so; simeval judge-test tells whether it can judge"
+        )
+
+
+async def _kept(context: RunContext, form: JudgeForm) -> JudgeLicence | None:
+    from simeval.store.database import Database  # heavy, and not for every run
+    from simeval.store.licences import licence_under
+
+    store = context.store
+    if not isinstance(store, Database):
+        return None
+    return await anyio.to_thread.run_sync(licence_under, store, licence_key(context, form))
+
+
+def keep_in(store: Journal | None, licence: JudgeLicence) -> None:
+    """Keep a licence where the store is a database. Raises StoreError."""
+    from simeval.store.database import Database
+    from simeval.store.licences import keep_licence
+
+    if isinstance(store, Database):
+        keep_licence(store, licence)
+
+
+def licence_key(context: RunContext, form: JudgeForm) -> str:
+    """Return a hash of all that a licence holds for: judges and their options, prompt, form of reply, material."""
+    settings, prompts = context.settings, context.shared.prompts
+    prompt = prompts[(CRITERIA_PROMPTS if form == "criteria" else JUDGE_PROMPTS)[settings.judge_reply]]
+    parts = [
+        material.VERSION,
+        form_said(context, form),
+        settings.judge_repeats,
+        settings.escalate,
+        settings.judge_context_tokens,
+        prompt.identity,
+        [(judge.model.name, dict(judge.options)) for judge in context.judges],
+    ]
+    return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def form_said(context: RunContext, form: JudgeForm) -> str:
+    """Return how expectations are judged, in words."""
+    settings = context.settings
+    by_label = " by label" if settings.judge_reply == "label" else ""
+    each = " one by one" if form == "criteria" and settings.criteria_calls == "each" else ""
+    repeats = f" x {settings.judge_repeats}" if settings.judge_repeats > 1 else ""
+    return f"{form}{by_label}{each}{repeats}"
+
+
+def forms_of(plans: Sequence[RunPlan]) -> Sequence[JudgeForm]:
+    """Return in which forms the expectations of a run are judged."""
+    judged = [measure for plan in plans for measure in plan.judged]
+    forms: list[JudgeForm] = ["rating" if each.criteria is None else "criteria" for each in judged]
+    return [*dict.fromkeys(forms)]

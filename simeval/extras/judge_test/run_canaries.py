@@ -1,0 +1,60 @@
+"""The canaries of a run: each of its judges is asked once, before the first trial."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from simeval.core.licences import CanaryFinding
+from simeval.core.logs import log
+from simeval.engine.parts import RunPart
+from simeval.engine.plans.budget import Spending
+from simeval.engine.run_context import RunContext
+from simeval.extras.judge_test.battery import ask_canary, canary_requests, kept_canary
+from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.provider_table import is_embedded
+
+
+async def canaries_of(context: RunContext) -> Sequence[CanaryFinding]:
+    """Return what is found of each judge of an engine; nothing where no folder of kept answers is set."""
+    folder, prompt = context.settings.canary_folder, context.shared.prompts["judge"]
+    return [] if folder is None else [await ask_canary(judge, prompt, Path(folder)) for judge in context.judges]
+
+
+class CanaryPart(RunPart):
+    """Asks each judge of a run that is no heuristic, and compares with the answers that are kept in a folder."""
+
+    @property
+    def _asked_judges(self) -> Sequence[Caller]:
+        return [judge for judge in self.context.judges if not is_embedded(judge.model.name)]
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self.context.shared.prompts["judge"]
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.context.settings.canary_folder or "")
+
+    def requests(self) -> Sequence[GradeRequest]:
+        """Return what each judge is asked."""
+        return canary_requests(self._prompt)
+
+    async def check(self) -> None:
+        """Raise DefinitionError where what is kept of a judge cannot be used."""
+        for judge in self._asked_judges:
+            await kept_canary(judge, self._prompt, self._folder)
+
+    async def before_trials(self, spending: Spending) -> Sequence[str]:
+        """Return what is found of each judge; nobody is asked where no trial could be paid for after that.
+
+        Raises as `ask_canary`.
+        """
+        admission = spending.admits(in_flight=0, finished=0)
+        if admission != "go":
+            return [f"canaries were not asked: {admission}"]
+        found = [await ask_canary(judge, self._prompt, self._folder) for judge in self._asked_judges]
+        for each in found:
+            if each.has_changed or each.problem:
+                log.warning(str(each))
+        return [str(each) for each in found]

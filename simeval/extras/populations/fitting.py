@@ -1,0 +1,137 @@
+"""A mix of personas fitted to logged conversations, each with its share and how its people write.
+
+conversations ──rules──► habits of each user ──medoids──► few personas: people nearest to it, their shares of each trait
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+
+from simeval.core.conversation import Conversation
+from simeval.core.user_measures import measure_user, spreads_of
+from simeval.core.validation import require_whole
+from simeval.errors import DefinitionError
+from simeval.extras.populations.axes import AXES, UNKNOWN
+from simeval.extras.populations.goals import EACH_SIDE, Goal, goals_of
+from simeval.extras.populations.habits import Habits, habits_of
+from simeval.extras.populations.nearest import distances, medoids
+from simeval.extras.populations.spelling import Spelling
+from simeval.stats.binomial import clopper_pearson
+from simeval.suites.user_mix import UserMix, UserPersona
+
+MOST_PERSONAS = 6
+LEAST_EACH = 25  # users for each persona, on average
+SENTENCE = "You keep to your own way of writing."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedPersona:
+    """A persona, the number `n` of users who are nearest to it, and the exact 95% interval of their share.
+
+    `traits` are those of the user in their middle, `words` in a message and `messages` in a chat their medians.
+    """
+
+    persona: UserPersona
+    traits: tuple[str, ...]
+    n: int
+    interval: tuple[float, float]
+    words: float
+    messages: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedUsers:
+    """The users of some logged conversations, as a mix of personas, the commonest first.
+
+    It rests on `dialogues` of them; in `left_out` the user wrote no word. Intervals take every dialogue for another
+    person's: they are too narrow where a few people wrote many. `messages` is a number of messages that 95% of users
+    did not exceed; `goals` are what they came for. `measured` has the mean, standard deviation and number of dialogues
+    of what simulated users are held beside.
+    """
+
+    personas: tuple[FittedPersona, ...]
+    dialogues: int
+    left_out: int
+    messages: int
+    goals: tuple[Goal, ...]
+    measured: Mapping[str, tuple[float, float, int]]
+
+    @property
+    def mix(self) -> UserMix:
+        """The personas with their shares, as a scenario takes them."""
+        return UserMix([each.persona for each in self.personas], self.measured)
+
+
+def fit_users(conversations: Iterable[Conversation], *, most_personas: int = MOST_PERSONAS) -> FittedUsers:
+    """Return the personas that are nearest to the users of these conversations, with their shares.
+
+    There are at most so many of them, and one for each 25 users. Raises DefinitionError where no user wrote a word.
+    """
+    require_whole(most_personas, "fit_users: most_personas")
+    talks = list(conversations)
+    habits = read_habits(talks)
+    if not habits:
+        do = "give conversations in which users wrote something"
+        raise DefinitionError("fit_users", found=f"{len(talks)} conversations, none with a word of its user", do=do)
+    counts = Counter(each.traits for each in habits)
+    most = max(1, min(most_personas, len(habits) // LEAST_EACH))
+    kinds = sorted(counts)
+    middles = [kinds[place] for place in medoids(kinds, [counts[kind] for kind in kinds], most=most)]
+    nearest = distances([each.traits for each in habits], middles).argmin(axis=1)
+    people = {middle: [h for h, at in zip(habits, nearest, strict=True) if at == n] for n, middle in enumerate(middles)}
+    names = _names(middles)
+    return FittedUsers(
+        personas=tuple(
+            _persona(names[middle], middle, found, of=len(habits))
+            for middle, found in sorted(people.items(), key=lambda each: -len(each[1]))
+        ),
+        dialogues=len(habits),
+        left_out=len(talks) - len(habits),
+        messages=sorted(each.messages for each in habits)[-(-95 * len(habits) // 100) - 1],
+        goals=goals_of(talks),
+        measured={name: (of.mean, of.deviation, of.n) for name, of in spreads_of(map(measure_user, talks)).items()},
+    )
+
+
+def read_habits(conversations: Sequence[Conversation]) -> list[Habits]:
+    """Return how the users of conversations write, without those who wrote no word."""
+    spelling = Spelling.of(message.content for each in conversations for message in each.messages)
+    return [habits for each in conversations if (habits := habits_of(each, spelling)) is not None]
+
+
+def _persona(name: str, middle: tuple[str, ...], people: Sequence[Habits], *, of: int) -> FittedPersona:
+    style = {axis.name: _told([each.traits[place] for each in people], place) for place, axis in enumerate(AXES)}
+    known = {axis: texts if len(texts) > 1 else next(iter(texts)) for axis, texts in style.items() if texts}
+    return FittedPersona(
+        persona=UserPersona(persona=SENTENCE, share=len(people) / of, name=name, style=known),
+        traits=middle,
+        n=len(people),
+        interval=clopper_pearson(len(people), of, EACH_SIDE),
+        words=median(each.words for each in people),
+        messages=median(each.messages for each in people),
+    )
+
+
+def _shares(words: Sequence[str]) -> dict[str, float]:
+    """Return the share of each word, the commonest first."""
+    return {word: count / len(words) for word, count in sorted(Counter(words).items(), key=lambda each: -each[1])}
+
+
+def _told(words: Sequence[str], place: int) -> dict[str, float]:
+    """Return what people with these traits are told, with its share of those whose trait is known."""
+    known = [word for word in words if word != UNKNOWN]
+    return {AXES[place].told(word): share for word, share in _shares(known).items()}
+
+
+def _names(middles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """Return what to call each persona: its traits on the fewest axes that tell all apart, the language as the last."""
+    places = (*range(1, len(AXES)), 0)
+    telling = next(
+        some
+        for count in range(1, len(AXES) + 1)
+        for some in combinations(places, count)
+        if len({tuple(each[place] for place in some) for each in middles}) == len(middles)
+    )
+    return {each: ", ".join(each[place] for place in sorted(telling)) for each in middles}

@@ -1,0 +1,44 @@
+"""What the embedded judge proposes as scenarios: one for each sentence that says most, in the words of the source."""
+
+import re
+
+from simeval.core.stems import content_stems
+from simeval.extras.proposals.request import ProposalReply, ProposalRequest, ProposedScenario
+from simeval.models.providers import offline_text as lexical
+
+LEAST_STEMS = 3  # that a sentence must have to be worth a scenario
+LONGEST_SENTENCE = 300  # characters: what is longer is no sentence
+TITLE_WORDS = 8
+
+_CODE = re.compile(r"^\s*```.*?(?:^\s*```|\Z)", re.MULTILINE | re.DOTALL)
+_NEW_LINE = re.compile(r"\n(?=\s*(?:\n|[#>*|\-]|\d+[.)]|\w+:))")  # what follows goes on with nothing
+_MARKUP = re.compile(r"^(?:[#>*|\-\d.)\s]+|\w+:\s+)+")
+_WORDS = re.compile(r"\w[\w'’-]*")
+
+
+def proposed(request: ProposalRequest) -> str:
+    """Propose that the app says what a sentence of the source says; those that say most come first."""
+    found: dict[str, ProposedScenario] = {}
+    for line in _NEW_LINE.split(_CODE.sub("", request.source)):
+        for sentence in lexical.sentences(line):
+            scenario = _scenario(" ".join(_MARKUP.sub("", sentence).split()))
+            if scenario is not None and scenario.title not in request.known:
+                found.setdefault(scenario.title, scenario)
+    ranked = sorted(found.values(), key=lambda each: -len(content_stems(each.quote)))
+    return ProposalReply(scenarios=tuple(ranked[: request.count])).model_dump_json()
+
+
+def _scenario(told: str) -> ProposedScenario | None:
+    """Return the scenario of a sentence; None where it says too little, or asks."""
+    if len(content_stems(told)) < LEAST_STEMS or len(told) > LONGEST_SENTENCE or told.endswith("?"):
+        return None
+    words = _WORDS.findall(told)
+    topic = " ".join(word for word in words if content_stems(word))
+    return ProposedScenario(
+        title=" ".join(words[:TITLE_WORDS]).capitalize(),
+        given="A new user who has not talked to the assistant before.",
+        when=f"You want to know about {topic}.",
+        expected_behavior=f"The assistant says that {told[0].lower()}{told[1:].rstrip('.;!')}",
+        counterexample="I cannot help with that.",
+        quote=told,
+    )
