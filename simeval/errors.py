@@ -10,12 +10,12 @@ SimevalError
 │   ├── MalformedReply     the model answered, but not in the form that was asked for
 │   └── ModelUnusable      no call to this model can succeed: the run stops
 ├── StoreError             a journal or report could not be written; a run stops, because nothing may be lost
-├── CannotTell             a judge says that a conversation does not show what it is asked; the trial is missing data
+├── CannotTell             a judge finds that the conversation does not show the answer; the trial is missing data
 ├── CheckFailed            a check in the script of a conversation does not hold: the trial is not met
 ├── WorldError             a trial's world could not be opened, or its user's tool failed; the trial is missing data
-├── NotMeasured            what a trial was to be measured by could not be looked at; the trial is missing data
+├── NotMeasured            something a trial was to be measured by could not be read; the trial is missing data
 ├── DatasetChanged         a dataset is not there any more as it was when the run began
-├── NoWorkers              nobody is left who could run trials: the run stops
+├── NoWorkers              no worker is left to run trials: the run stops
 └── RunStopped             the run ended early because the user asked for that (on_app_error="stop")
 """
 
@@ -67,7 +67,7 @@ TOO_MANY_FILES = (
     "this process holds as many files open as it may: see whether the app leaves files or connections open, or raise "
     "the limit (ulimit -n)"
 )
-LONGEST_PROBLEM = 300  # characters of what a provider said that are shown
+LONGEST_PROBLEM = 300  # characters shown of a provider's message
 LONGEST_KEPT = 10_000  # characters of it that are kept: more, so that no secret is cut before it is masked
 RETRYABLE: frozenset[ModelErrorKind] = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
 
@@ -75,7 +75,7 @@ RETRYABLE: frozenset[ModelErrorKind] = frozenset({"rate_limit", "timeout", "conn
 class SimevalError(Exception):
     """Base of everything simeval raises on purpose.
 
-    One that ends a run carries, as `partial`, the SuiteResult of what was finished by then.
+    One that ends a run carries, as `partial`, the SuiteResult of the trials finished by then.
     """
 
     partial: Any = None
@@ -84,7 +84,7 @@ class SimevalError(Exception):
 class DefinitionError(SimevalError, ValueError):
     """Something the user wrote cannot be used.
 
-    `where` names the thing (an argument, a field, a file), `found` what stood there, `do` the way out.
+    `where` names the thing (an argument, a field, a file), `found` its value there, `do` the way out.
     """
 
     def __init__(self, where: str, *, found: str, do: str) -> None:
@@ -124,10 +124,10 @@ class AppError(SimevalError):
 
 
 class AppNotAsked(SimevalError):
-    """The app could not be asked at one turn (counted from 1), which says nothing of the app.
+    """The app could not be asked at one turn (counted from 1), which is no evidence about the app.
 
-    `outcome` is "later" (it told us to come back), "key" (it refused our key) or "network" (it was not reached);
-    `retry_after` the number of seconds it asked us to wait, where it did.
+    `outcome` is "later" (it asked us to come back), "key" (it refused our key) or "network" (it was not reached);
+    `retry_after` the number of seconds it asked us to wait, if it did.
     """
 
     def __init__(self, turn: int, problem: str, *, outcome: str, retry_after: float | None = None) -> None:
@@ -154,10 +154,10 @@ class AppUnusable(SimevalError):
 class ModelError(SimevalError):
     """A call to a language model failed.
 
-    `kind` says why and decides whether the call is retried: "content" is a prompt that is too long, "withheld" an
+    `kind` is the reason and decides whether the call is retried: "content" is a prompt that is too long, "withheld" an
     answer that a content filter or the model itself refused. `retry_after` is the number of seconds the provider asked
-    to wait, where it did. Who retries fills in `attempts`, how often the call was tried, and `role`, what the call was
-    for.
+    to wait, if it did. The code that retries fills in `attempts`, how often the call was tried, and `role`, the purpose
+    of the call.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class ModelError(SimevalError):
     ) -> None:
         self.model, self.kind, self.problem = model, kind, problem[:LONGEST_KEPT]
         self.retry_after, self.attempts, self.role = retry_after, 1, ""
-        self.wrong = problem[:LONGEST_KEPT]  # what is told to the model, where its reply was malformed
+        self.wrong = problem[:LONGEST_KEPT]  # shown to the model, if its reply was malformed
         self.waited_out = False  # whether it was tried again until nothing more could be hoped for
         super().__init__(model, kind, self.problem)
 
@@ -179,7 +179,7 @@ class ModelError(SimevalError):
         return f"{self.model} failed ({self.kind}){tries}: {self.problem[:LONGEST_PROBLEM]}"
 
     def clean(self, mask: Callable[[str], str]) -> None:
-        """Pass every text the error holds through `mask`, which takes secrets out; then keep what is shown."""
+        """Pass every text the error holds through `mask`, which takes secrets out; then keep the part that is shown."""
         self.problem = mask(self.problem)[:LONGEST_PROBLEM]
         self.args = (self.model, self.kind, self.problem)
 
@@ -215,7 +215,7 @@ class ModelUnusable(ModelError):
 
 
 class CannotTell(SimevalError):
-    """A judge says that a conversation does not show whether something is so."""
+    """A judge finds that a conversation does not show whether something is so."""
 
     def __init__(self, judge: str, asked: str) -> None:
         self.judge, self.asked = judge, asked
@@ -231,7 +231,7 @@ class CheckFailed(SimevalError):
 
 
 class WorldError(SimevalError):
-    """A trial's world failed: that says nothing of the app."""
+    """A trial's world failed: that is no evidence about the app."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -239,7 +239,7 @@ class WorldError(SimevalError):
 
 
 class NotMeasured(SimevalError):
-    """What a trial was to be measured by could not be looked at: that says nothing of the app."""
+    """Something a trial was to be measured by could not be read: that is no evidence about the app."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -264,7 +264,7 @@ class DatasetChanged(SimevalError):
 
 
 class NoWorkers(SimevalError):
-    """Nobody is left who could run the trials of a run."""
+    """No worker is left to run the trials of a run."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem

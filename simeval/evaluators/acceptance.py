@@ -1,4 +1,4 @@
-"""What passes and what ends a scenario without a pass, in words, before its first trial."""
+"""Describe in words, before the first trial, when a scenario passes and when it ends without a pass."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ MOST_POINTS = 8  # of a table, in words
 
 
 def say_design(plan: Design) -> str:
-    """Say in words what passes, and at a gate what ends a run without a pass; empty where nothing passes."""
+    """Describe what passes, and at a gate what ends a run without a pass; empty if nothing can pass."""
     said = say_acceptance(plan.pass_points)
     if not said or plan.stop != "gate":
         return said
@@ -23,7 +23,7 @@ def say_design(plan: Design) -> str:
 
 
 def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
-    """Say in words what passes: the points (trials, misses) at which a run does; empty without any."""
+    """Describe the points (trials, misses) at which a run passes; empty without any."""
     first = {misses: n for n, misses in reversed(points)}
     said = [f"{'0 misses' if misses == 0 else f'≤ {misses}'} in {n}" for misses, n in sorted(first.items())]
     if len(said) > MOST_POINTS:
@@ -32,7 +32,7 @@ def say_acceptance(points: Sequence[tuple[int, int]]) -> str:
 
 
 def _say_endings(plan: OptimalDesign) -> str:
-    """Say by which trial so many misses end a run, because a pass has become unlikely."""
+    """Describe by which trial so many misses end a run, because a pass has become unlikely."""
     latest = {misses: n for n, misses in plan.end_points}
     said = [f"{misses} in {n}" for misses, n in latest.items()]
     said[-1] = f"{plan.end_points[-1][1]} at any time"

@@ -32,7 +32,7 @@ Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this sid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """Where the bar of a requirement lies on the scale of its estimate, and whether good is above it."""
+    """The bar of a requirement on the scale of its estimate, and whether values above it are good."""
 
     value: float
     is_lower_bound: bool
@@ -47,10 +47,12 @@ class Evaluator(AnswersOriginals, ABC):
     Six methods make one: `describe`, `meets`, `prefers_high`, `show_bar`, `reduce`, `conclude`. One that inherits
     another and decides by a `meets` of its own has a `describe` of its own, too: reports show that.
 
-    `early_stopping` says whether the trials of a scenario end as soon as the verdict is settled: True, by an
-    exact sequential test that knows the sample size; "anytime", by an e-value that holds without one; False,
+    `early_stopping` sets when the trials of a scenario may end before the sample is complete: True, by an exact
+    sequential test that knows the sample size; "anytime", by an e-value that holds without one; False, never.
+    They never end before `min_trials` of a sample that has so many.
     never. Before `min_trials`, of a sample that has so many, they do not. Without values the engine's are used.
-    Where the share of good trials is guessed by an `expected_rate`, a test of a share takes few trials near it, at the
+    If `expected_rate` guesses the share of good trials, a test of a share takes few trials near it, at the same error
+    rates.
     same error rates.
     `evaluate` is always the test of a fixed sample.
     """
@@ -85,7 +87,7 @@ class Evaluator(AnswersOriginals, ABC):
 
     @property
     def rule(self) -> "Evaluator":
-        """The general evaluator that this one is a name for; itself where it is none."""
+        """Return the general evaluator that this one is a name for; itself if there is none."""
         return self
 
     @property
@@ -95,13 +97,13 @@ class Evaluator(AnswersOriginals, ABC):
 
     @property
     def first_verdict(self) -> int:
-        """The smallest number of trials at which early stopping may end a scenario."""
+        """Return the smallest number of trials after which early stopping may end a scenario."""
         return DEFAULTS.min_trials if self.min_trials is None else self.min_trials
 
     def with_defaults(
         self, *, significance_level: float, early_stopping: EarlyStopping, min_trials: int, requirements: int = 1
     ) -> Self:
-        """Return this evaluator with these settings where it has none of its own.
+        """Return this evaluator with these settings in place of those it lacks.
 
         As one of several `requirements` of a joint claim it gets its share of the level.
         """
@@ -122,10 +124,10 @@ class Evaluator(AnswersOriginals, ABC):
     ) -> Verdict:
         """Test the requirement on `values`, one number or boolean for each independent trial.
 
-        Where several values belong together (the turns of a conversation), `clusters` names the group of
-        each value; every group is reduced to one value first, because only groups are independent.
-        `misses` trials without a value did not meet the requirement (the app crashed on them).
-        Raises DefinitionError for values that cannot be numbers or lie outside their bounds.
+        If several values belong together (the turns of a conversation), `clusters` names the group of each value; every
+        group is reduced to one value first, because only groups are independent. `misses` trials without a value did
+        not meet the requirement (the app crashed on them). Raises DefinitionError for values that cannot be numbers or
+        are outside their bounds.
         """
         numbers = _numbers(values, self)
         if clusters is not None:
@@ -135,10 +137,10 @@ class Evaluator(AnswersOriginals, ABC):
         return self.conclude(numbers[~lost] if missing else numbers, missing=missing, misses=misses)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
-        """Return the way of this requirement through at most `n_max` trials of a scenario.
+        """Return the running test of this requirement on at most `n_max` trials of a scenario.
 
-        `stop` says what ends it before: "fewest" and "unlikely", also that a pass has become unlikely; "gate", that
-        none can be reached any more; "verdict", only a proven side; without a value it is one of the last two.
+        `stop` names the other reasons to end: "fewest" and "unlikely", also when a pass has become unlikely; "gate",
+        when no pass can be reached; "verdict", only when a side is proven; without a value it is one of the last two.
         """
         return FixedSampleTest(self.describe(), n_max, self.evaluate)
 
@@ -151,11 +153,11 @@ class Evaluator(AnswersOriginals, ABC):
 
     @abstractmethod
     def show_bar(self) -> str:
-        """Write the bar the estimate is held against."""
+        """Write the bar that the estimate is compared with."""
 
     @property
     def bar_on_scale(self) -> Bar | None:
-        """Where the bar lies among the values that the estimate can take; None where these have no end."""
+        """Return the position of the bar among the values the estimate can take; None if these are unbounded."""
         return None
 
     @property
@@ -164,17 +166,17 @@ class Evaluator(AnswersOriginals, ABC):
         return "value"
 
     def tell(self, label: str, verdict: Verdict) -> str:
-        """Say in a sentence what was observed of what `label` names, and what is required."""
+        """Describe in a sentence the observed value of the metric `label` names, and the required one."""
         if verdict.estimate is None:
             found = "not measured"
-        elif isinf(verdict.estimate):  # as where it lies among the trials without a value, which count as the worst
+        elif isinf(verdict.estimate):  # it is among the trials without a value, which count as the worst
             found = f"no finite {self.estimates} (too many conversations have no finite value)"
         else:
             found = f"{self.estimates} {self.show(verdict.estimate)}"
         return f"{label}: {found}; required: {self.show_bar().replace('≥', 'at least').replace('≤', 'at most')}"
 
     def named(self, label: str, scores: Iterable[float]) -> str:  # noqa: ARG002
-        """Return a label as a report has it, with what a trial is held to where the `scores` do not show it."""
+        """Return a label for reports, with the criterion of a trial if the `scores` do not show it."""
         return f"{label} ({self.describe()})" if self.is_newer("meets", "cut") else label
 
     def show(self, value: float) -> str:
@@ -185,7 +187,7 @@ class Evaluator(AnswersOriginals, ABC):
 
     @abstractmethod
     def reduce(self, group: Sequence[float]) -> float:
-        """Return the one value that stands for values that belong together."""
+        """Return one value for a group of values that belong together."""
 
     @abstractmethod
     def conclude(self, values: Floats, *, missing: int, misses: int) -> Verdict:
@@ -197,7 +199,7 @@ class Evaluator(AnswersOriginals, ABC):
         """Whether higher scores speak for the requirement."""
 
     def minimum_trials(self) -> int:
-        """Return the smallest number of trials that can prove the requirement; 1 where it is not known."""
+        """Return the smallest number of trials that can prove the requirement; 1 if it is unknown."""
         return 1
 
     def shortfall(self, sample_size: int) -> tuple[int, int] | None:
@@ -210,7 +212,7 @@ class Evaluator(AnswersOriginals, ABC):
         return f"cannot be proven with {trials}, even if every one is met"
 
     def warnings(self, sample_size: int) -> list[str]:
-        """Say what else a verdict on at most so many trials will lack."""
+        """Return other weaknesses of a verdict on at most so many trials."""
         is_late = self.first_verdict > max(sample_size, DEFAULTS.min_trials) and self.early_stopping is not False
         if not is_late or self.shortfall(sample_size):
             return []
@@ -229,7 +231,7 @@ class Evaluator(AnswersOriginals, ABC):
 
     @property
     def cut(self) -> Cut | None:
-        """On which side of which value a score speaks for the requirement; None where that is not one number."""
+        """Return the value and the side of it that meet the requirement; None if that is not one number."""
         return None
 
     @overload
@@ -317,10 +319,10 @@ class ShareEvaluator(Evaluator):
     def plan(self, n_max: int, *, stop: StopAt | None = None) -> Design:
         """Return the sequential design of at most `n_max` trials.
 
-        Without `stop`, with "fewest" or "unlikely", it is a gate, unless that could not tell an app that always
-        fails: where a pass is out of reach at once, or after a first miss, a run goes on until a side is proven,
-        whatever `min_trials` is. With "fewest" the gate is the one that takes the fewest trials on average; with
-        "unlikely", the one that does while it keeps more power.
+        Without `stop`, and with "fewest" or "unlikely", it is a gate, with one exception: if a gate could not recognise
+        an app that always fails (no pass is possible at all, or after a first miss), a run goes on until a side is
+        proven, whatever `min_trials` is. With "fewest" the gate takes the fewest trials on average; with "unlikely",
+        the fewest while it keeps more power.
         """
         kind = open_design if self.early_stopping == "anytime" else design
         make: Callable[..., Design] = partial(kind, self.required_share, n_max, alpha=self.alpha)

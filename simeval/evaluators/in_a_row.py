@@ -1,7 +1,7 @@
 """pass^k: a requirement on the chance that so many conversations in a row all meet it.
 
 Conversations are independent, so k in a row meet a requirement with the chance rate^k, and "at least b" is "the rate is
-at least b^(1/k)": the exact test of a share, sequential too. What is estimated is shown as that chance.
+at least b^(1/k)": the exact test of a share, sequential too. The estimate is shown as that chance.
 
 Reference: S. Yao and others (2024), "tau-bench", arXiv 2406.12045.
 """

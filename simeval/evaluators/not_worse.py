@@ -32,12 +32,12 @@ class NotWorseEvaluator(Evaluator):
     the significance level. It fails when the share is proven to be smaller at all. `run_id` names the other run, `seed`
     is its seed, `before` has a "+" for each of its trials that met the requirement, a "-" for one that did not, a "?"
     for one that is missing, in their order. Trials are pairs by their places; there are no more than the other run has.
-    `seeds` are those of its trials, where they are known: one that has another seed in this run is no pair.
-    `judge` and `user` are its models, `conditions` what else its outcomes depend on beside its app; where it
-    `stopped_early` on its data, these are no fair sample.
+    `seeds` are those of its trials, if they are known: a trial with another seed in this run is no pair. `judge` and
+    `user` are its models, `conditions` everything else its outcomes depend on besides its app; if it `stopped_early` on
+    its data, these are no fair sample.
 
-    Held against an `other` app, which is asked in the same trials, `run_id` is its name, and there is no `seed` and
-    nothing `before`.
+    To compare with an `other` app, which answers in the same trials, `run_id` is its name, and `seed` and `before` are
+    empty.
     """
 
     requirement: Evaluator
@@ -72,10 +72,10 @@ class NotWorseEvaluator(Evaluator):
         return made if made.other is None else replace(made, other=OtherApp(made.other.handler))
 
     def with_seeds(self, seeds: Sequence[int]) -> Self:
-        """Return this evaluator for a run whose trials have these seeds: those that are no pairs lack the other side.
+        """Return this evaluator for a run whose trials have these seeds; trials with another seed lack their pair.
 
-        Trials with different seeds end differently more often, and the levels rest on a share of such pairs that stays
-        what it is. By betting they hold whatever that does, and all trials are pairs.
+        Trials with different seeds end differently more often, and the levels assume a constant share of such pairs.
+        With betting the levels hold whatever that share does, and all trials are pairs.
         """
         if self.early_stopping == "anytime":
             return self
@@ -122,7 +122,7 @@ class NotWorseEvaluator(Evaluator):
     ) -> Verdict:
         """Test the requirement on `values` in the order of the trials, NaN for a missing one; `misses` come last.
 
-        Raises DefinitionError where there are more than the other run has, or `clusters`.
+        Raises DefinitionError if there are more than the other run has, or `clusters`.
         """
         require(clusters is None, "clusters", found=clusters, do="leave them out: trials are pairs by their places")
         taken = [*map(float, values), *[None] * misses]

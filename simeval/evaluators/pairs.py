@@ -1,8 +1,8 @@
-"""The running test of a comparison: each trial of a run is held against that of another, or another app's, by its seed.
+"""The running test of a comparison: each trial is paired, by its seed, with one of another run or another app.
 
 A pair is known when the trial of this run is: that of the other side was there before. So two walks go through a
-`PairedDesign`: one in which each missing outcome speaks for a loss, which may be found not worse, and one in which it
-speaks for a gain, which may be found worse. Both error rates hold whatever made trials missing.
+`PairedDesign`: in one each missing outcome counts as a loss, and it may find "not worse"; in the other it counts as a
+gain, and it may find "worse". Both error rates hold whatever made trials missing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from simeval.stats.paired import paired_difference_interval
 from simeval.stats.paired_open import OpenPairedDesign, smallest_difference
 from simeval.stats.paired_sequential import PairedDesign, paired_design
 
-Met = bool | None  # whether a trial met the requirement; None where it is missing
+Met = bool | None  # whether a trial met the requirement; None if it is missing
 SEQUENTIAL = "exact group-sequential test of pairs (a look every {step}, spending (n/{n_max})^2 of the level), Tango"
 OPEN = "test of pairs by betting (proven; holds however the run is stopped)"
 WHOLE = "exact unconditional test of {n_max} pairs, Tango"
@@ -25,7 +25,7 @@ WHOLE = "exact unconditional test of {n_max} pairs, Tango"
 class OtherApp:
     """An app that is asked in the trials of a run beside that run's own.
 
-    `outcomes` are what it came to, by the places of the trials: there before the run's own outcome is.
+    `outcomes` are its results by trial number; each is there before the run's own outcome is.
     """
 
     handler: object
@@ -33,10 +33,10 @@ class OtherApp:
 
 
 class PairedTest(RunningTest):
-    """A test of pairs that stops where one of its two findings is proven.
+    """A test of pairs that stops when one of its two findings is proven.
 
     `before` are the outcomes of the other side, `run_id`, by the places of its trials. They may come as the run goes
-    on; one that is not there when its trial is taken is missing. It also ends where the pairs that are left can prove
+    on; one that is absent when its trial is counted is missing. It also ends when the pairs that are left can prove
     neither. That "not worse" alone cannot be proven any more does not end it: to prove a loss takes few pairs then.
     """
 
@@ -88,13 +88,13 @@ class PairedTest(RunningTest):
         passes_at = self._earliest(self._worst, later, _against, unknown=True)
         fails_at = self._earliest(self._best, later, _in_favour, unknown=False)
         if passes_at is None and fails_at is None:
-            is_over = not later or self.trials_needed({}).ends  # else it is by when what has come early is in order
+            is_over = not later or self.trials_needed({}).ends  # otherwise over once the early outcomes are in order
             known = 0 if is_over else max(later) + 1
             return TrialsNeeded(max(self.first_look(later), known), ends=True)
         return TrialsNeeded(min(at for at in (passes_at, fails_at, self.n_max) if at is not None), ends=False)
 
     def conclude(self, ended: Ended) -> Verdict:
-        """Conclude by stages; what might still have come counts against both findings."""
+        """Conclude by stages; outcomes that might still have come count against both findings."""
         plan, pairs = self._plan, self._pairs
         if plan.is_open:
             p_not_worse, p_worse = self._worst.least, self._best.least
@@ -167,9 +167,9 @@ class PairedTest(RunningTest):
         return low[0], high[1]
 
     def _earliest(self, walk: "_Walk", later: EarlyOutcomes, filled: "_Filling", *, unknown: bool) -> int | None:
-        """Return after which trial a walk may stop at the earliest, where each that is not known is `unknown`.
+        """Return the earliest trial after which a walk may stop, if each unknown outcome is `unknown`.
 
-        What is not known of the other side is the contrary.
+        An unknown outcome of the other side is the contrary.
         """
         walk = replace(walk)
         for index in range(self.index, self.n_max):
@@ -219,12 +219,12 @@ def _shares(pairs: Sequence[tuple[bool, bool]]) -> tuple[float, float] | None:
 
 
 def _against(before: Met, now: Met) -> tuple[bool, bool]:
-    """Return a pair in which what is missing speaks for a loss."""
+    """Return a pair with a missing outcome counted as a loss."""
     return before is not False, now is True
 
 
 def _in_favour(before: Met, now: Met) -> tuple[bool, bool]:
-    """Return a pair in which what is missing speaks for a gain."""
+    """Return a pair with a missing outcome counted as a gain."""
     return before is True, now is not False
 
 

@@ -41,7 +41,7 @@ SPENDING = "spending (n/{n_max})^2 of the level"
 OPTIMAL = "at most {n_max} trials, the fewest on average for its level and power"
 ANYTIME = "e-value test that holds at any time (uniform mixture), anytime interval"
 ANYTIME_QUANTILE = "e-value test on the quantile that holds at any time (uniform mixture), repeated interval"
-YES = float("1")  # an object of its own, by which a threshold that nobody gave is told from a 1 that somebody did
+YES = float("1")  # an object of its own, which tells the default threshold from a 1 that somebody gave
 GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample known)"
 
 
@@ -49,11 +49,10 @@ GAFFKE = "Gaffke bound on the mean (not proven in general, no counterexample kno
 class ProportionEvaluator(ShareEvaluator):
     """Requires a share of trials on one side of a threshold.
 
-    A trial counts when its value is at least `threshold` (at most, with `at_least=False`; without either an
-    Expectation takes the side on which its metric is better); the share of such trials must be at least
-    `min_proportion`, or at most `max_proportion`. For a scorer that answers
-    yes or no the threshold of 1 means yes. Exact binomial test. Values that belong together count as a
-    good trial only if every one of them is good.
+    A trial counts when its value is at least `threshold` (at most, with `at_least=False`; without either an Expectation
+    takes the better side of its metric); the share of such trials must be at least `min_proportion`, or at most
+    `max_proportion`. For a scorer that answers yes or no the threshold of 1 means yes. Exact binomial test. Values that
+    belong together count as a good trial only if every one of them is good.
     """
 
     threshold: float = YES
@@ -82,7 +81,7 @@ class ProportionEvaluator(ShareEvaluator):
 
     @property
     def counts_high(self) -> bool:
-        """Whether a trial counts at the threshold and above; if nothing says so, it does."""
+        """Whether a trial counts at the threshold and above; the default is yes."""
         return self.at_least is not False
 
     def towards(self, direction: Direction | None) -> "ProportionEvaluator":
@@ -205,10 +204,9 @@ class ProportionEvaluator(ShareEvaluator):
 class QuantileEvaluator(BarEvaluator, ShareEvaluator):
     """Requires a quantile of the scores to be at least, or at most, a value.
 
-    "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores
-    equal to m meet it. So the test is an exact binomial test and ties need no correction. `bounds` is the
-    support of the score, used where the interval has no order statistic on a side. Values that belong
-    together are reduced to their own quantile.
+    "The q-quantile is at least m" is read as P(X >= m) >= 1 - q, "at most m" as P(X <= m) >= q; scores equal to m meet
+    it. So the test is an exact binomial test and ties need no correction. `bounds` is the support of the score, used if
+    the interval has no order statistic on a side. Values that belong together are reduced to their own quantile.
     """
 
     quantile: float = 0.5
@@ -350,7 +348,7 @@ class MeanEvaluator(BarEvaluator):
         )
 
     def minimum_trials(self) -> int:
-        low, high = 0, LARGEST_SAMPLE + 1  # which stands for "more than a scenario may have"
+        low, high = 0, LARGEST_SAMPLE + 1  # means "more than a scenario may have"
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._can_prove(middle) else (middle, high)
@@ -397,5 +395,5 @@ def _ordinal(number: float) -> str:
 
 
 def _rule_of(plan: Design) -> str:
-    """Say by what rule a sequential test stops."""
+    """Describe the rule that stops a sequential test."""
     return (OPTIMAL if isinstance(plan, OptimalDesign) else SPENDING).format(n_max=plan.n_max)

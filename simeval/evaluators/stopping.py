@@ -1,7 +1,7 @@
 """Running tests: each takes the trials of a scenario in the order dealt, up to the verdict of one requirement.
 
-After each trial it says whether its verdict is settled, and how far ahead trials may be started: none that no verdict
-can need.
+After each trial it reports whether its verdict is settled, and how far ahead trials may be started: none that no
+verdict can need.
 
     RunningTest ─┬─ FixedSampleTest   a fixed sample: settled when it is complete
                  ├─ SequentialTest    a share: settled at a boundary of an exact sequential design
@@ -24,7 +24,7 @@ from simeval.stats.betting import Betting, betting_path, lower_bound, upper_boun
 from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Boundary, Design, StopRule
 
-Counted = float | None  # a score; NaN where it is missing; None where the app failed
+Counted = float | None  # a score; NaN if it is missing; None if the app failed
 Taken = Counted | Literal["excluded"]  # or a trial that does not count
 EXCLUDED: Literal["excluded"] = "excluded"
 EarlyOutcomes = Mapping[int, Taken]  # trials that have come before their turn, by their index
@@ -60,17 +60,17 @@ class RunningTest(ABC):
 
     @property
     def is_due(self) -> bool:
-        """Whether there may be a verdict; before, nothing is known. What is excluded does not count."""
+        """Whether there may be a verdict; before, nothing is known. Excluded trials do not count."""
         return len(self.taken) >= self.min_trials or self.index == self.n_max
 
     @property
     def misses(self) -> int | None:
-        """How many trials did not meet the requirement; None where a trial is neither."""
+        """Return the number of trials that did not meet the requirement; None if trials have no yes or no."""
         return None
 
     @property
     def allowed(self) -> int | None:
-        """How many misses a pass bears at the most; None where none passes, or a trial is no miss."""
+        """Return the most misses that still pass; None if no number passes, or a trial cannot be a miss."""
         return None
 
     def take(self, outcome: Taken) -> None:
@@ -90,35 +90,35 @@ class RunningTest(ABC):
         return (self.is_due or has_none) and self.trials_needed({}).ends
 
     def verdict(self) -> Verdict:
-        """Return the verdict on what was taken; a test that is not settled was cut short."""
+        """Return the verdict on the trials so far; a test that is not settled was cut short."""
         if self._verdict is None or not self.settled:
             ended: Ended = "full" if self.index == self.n_max else "boundary" if self.settled else "cut"
             self._verdict = replace(self.conclude(ended), evaluator=self.name, left_out=len(self.excluded))
         return self._verdict
 
     def so_far(self, evaluate: Callable[..., Verdict]) -> Verdict:
-        """Return what is to be shown of a test that goes on, where `evaluate` is the test of a fixed sample."""
+        """Return the state to show while the test goes on; `evaluate` is the test of a fixed sample."""
         scores = [score for score in self.taken if score is not None]
         return evaluate(scores, misses=len(self.taken) - len(scores))
 
     def advance(self, outcome: Counted) -> None:  # noqa: B027  (a fixed sample has nothing to weigh)
-        """Weigh the trial that was taken last, and settle the verdict where it is enough."""
+        """Weigh the last trial, and settle the verdict if that is enough."""
 
     @abstractmethod
     def trials_needed(self, later: EarlyOutcomes) -> TrialsNeeded:
-        """Say how many trials a test that is not settled can need, given those that have come before their turn."""
+        """Return how many trials an unsettled test can need, given the early outcomes."""
 
     def first_look(self, later: EarlyOutcomes) -> int:
-        """Return after which trial there may be a verdict, if those that are not known count."""
+        """Return the trial after which there may be a verdict, if the unknown ones count."""
         counted = [index + 1 for index in range(self.index, self.n_max) if later.get(index) != EXCLUDED]
         return [*counted, self.n_max][min(max(self.min_trials - len(self.taken) - 1, 0), len(counted))]
 
     @abstractmethod
     def conclude(self, ended: Ended) -> Verdict:
-        """Return the verdict on what was taken."""
+        """Return the verdict on the trials so far."""
 
     def acceptance(self) -> str:
-        """Say in words what passes, before the first trial; empty where there is no table."""
+        """Describe what passes, before the first trial; empty without a table."""
         return ""
 
 
@@ -173,7 +173,7 @@ class FixedSampleTest(RunningTest):
 
 
 class ShareRule(Protocol):
-    """What a sequential test asks of an evaluator that tests a share of good trials."""
+    """The methods a sequential test needs of an evaluator that tests a share of good trials."""
 
     @property
     def alpha(self) -> float:
@@ -198,8 +198,8 @@ class ShareRule(Protocol):
 class SequentialTest(RunningTest):
     """A test of a share that stops at a boundary.
 
-    Two sequences walk the design: one in which missing trials are bad, which may pass, and one in which they
-    are good, which may fail. So both error rates hold whatever made trials missing.
+    Two sequences walk the design: in one missing trials are bad, and it may pass; in the other they are good, and it
+    may fail. So both error rates hold whatever made trials missing.
     """
 
     def __init__(self, name: str, plan: Design, rule: ShareRule, method: str) -> None:
@@ -240,7 +240,7 @@ class SequentialTest(RunningTest):
         return TrialsNeeded(trials, ends=ends)
 
     def conclude(self, ended: Ended) -> Verdict:
-        """Conclude stage-wise; what a run that was cut short might still have brought counts against both sides."""
+        """Conclude stage-wise; the trials that a cut-short run did not reach count against both sides."""
         plan, rule = self._plan, self._rule
         worst, best = ((each.n, each.failures) if self.is_due else (0, 0) for each in (self._worst, self._best))
         for_pass = plan.infer(*plan.completed(*worst, good=False))
@@ -278,7 +278,7 @@ class SequentialTest(RunningTest):
         return say_design(self._plan)
 
     def _chance_left(self) -> float | None:
-        """Return how likely a pass still was where that ended the run; None where something else did."""
+        """Return the chance a pass still had if that ended the run; None if something else did."""
         if isinstance(self._plan, OptimalDesign) and self._worst.ending == "bad":
             return self._plan.chance_left(self._worst.n, self._worst.failures)
         return None
@@ -302,7 +302,7 @@ class SequentialTest(RunningTest):
 class BettingTest(RunningTest):
     """A test of a mean that bets on it after each trial, and against it; no bet is settled before `min_trials`.
 
-    A trial without a score counts as the worst one where a pass is tested and as the best where a fail is. With
+    A trial without a score counts as the worst one in the test of a pass and as the best in the test of a fail. With
     stop "gate" it is also settled when even the best scores for all trials left would not make a pass.
     """
 
@@ -388,7 +388,7 @@ class _Walker:
 
 
 def is_met(outcome: Counted, meets: Callable[[float], bool]) -> bool | None:
-    """Say whether a trial is good: never where the app failed, None where it is missing."""
+    """Return whether a trial is good: never if the app failed, None if it is missing."""
     if outcome is None:
         return False
     return None if isnan(outcome) else bool(meets(outcome))

@@ -13,8 +13,8 @@ from simeval.stats import binomial
 Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boundary was reached; neither
 
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
-POWER = 0.8  # the chance of a pass for which the "trials needed" of an explanation are computed
-MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is held against
+POWER = 0.8  # the chance of a pass used for the "trials needed" of an explanation
+MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is compared with
 NO_TIME = "not concluded: the scenario ended first"
 MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
@@ -51,12 +51,11 @@ def share_verdict(
 ) -> Verdict:
     """Conclude whether the share of good trials is at least `bar`.
 
-    `evidence` holds the p-values of a pass and of a fail; without it they are those of the exact binomial
-    test, in which missing trials count as bad for a pass and as good for a fail, so both error rates hold
-    whatever made them missing. `estimate` and `interval` are shown in the evaluator's own terms. `ended` and
-    `n_max`, the trials there might have been, say how the sample came to its end, `least` how many trials can pass
-    at all, `is_open` that more may be added, `chance_left` how likely a pass still was where a boundary was reached
-    because it had become unlikely.
+    `evidence` holds the p-values of a pass and of a fail; without it they are those of the exact binomial test, with
+    missing trials as bad for a pass and as good for a fail, so both error rates hold whatever made them missing.
+    `estimate` and `interval` are shown in the evaluator's own terms. `ended` and `n_max`, the most trials there might
+    have been, describe how the sample ended, `least` how many trials can pass at all, `is_open` that more may be added,
+    `chance_left` how likely a pass still was if the run ended because it had become unlikely.
     """
     p_pass, p_fail = evidence or (
         binomial.p_at_least(counts.good, counts.n, bar),
@@ -141,7 +140,7 @@ def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) 
 
 
 def show_p(p: float, *, beside: float | None = None) -> str:
-    """Write a p-value with three digits, never as a bare zero; with more, where it would look like `beside`."""
+    """Write a p-value with three digits, never as a bare zero; with more if it would look like `beside`."""
     if p < 0.0001:
         return "< 0.0001"
     shown = f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
@@ -165,12 +164,12 @@ def show_number(value: float) -> str:
 
 
 def show_share(share: float) -> str:
-    """Write a share as a percentage, with a decimal only where it is needed."""
+    """Write a share as a percentage, with a decimal only if it is needed."""
     return f"{100 * share:.4g}%"
 
 
 def show_shares(shares: Sequence[float]) -> str:
-    """Write what a share was and is."""
+    """Write a share before and after."""
     return " -> ".join(show_share(round(each, 3)) for each in shares)
 
 
@@ -197,7 +196,7 @@ def _explain_share(
     way_out: Callable[[float | None], str],
     chance_left: float | None,
 ) -> tuple[Reason, str, str]:
-    """Return the reason, a sentence with what was seen, and why that is no pass: what it does not show by itself."""
+    """Return the reason: a sentence with the observed share, and the missing proof if it is no pass."""
     if outcome == "pass":
         return "", "", ""
     measured = counts.good + counts.bad
@@ -233,7 +232,7 @@ def _explain_share(
 
 
 def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> str:
-    """Say what more trials would do, if the observed rate is the true one."""
+    """Describe the effect of more trials, if the observed rate is the true one."""
     if is_open and rate is not None and rate > bar:
         return "more trials may still prove it"
     needed = None if rate is None else trials_to_prove(bar, rate, alpha=alpha)
@@ -244,7 +243,7 @@ def _way_out(bar: float, rate: float | None, *, alpha: float, is_open: bool) -> 
 
 @lru_cache(maxsize=1024)
 def trials_to_prove(bar: float, rate: float, *, alpha: float) -> int | None:
-    """Say how many trials prove a bar 4 times in 5 at this true rate, roughly where they are many; None for none."""
+    """Return how many trials prove a bar 4 times in 5 at this true rate, roughly if they are many; None for none."""
     about = binomial.about_n_for_power(bar, rate, alpha=alpha, power=POWER)
     if about is None or about <= MOST_COUNTED:
         return about and (binomial.n_for_power(bar, rate, alpha=alpha, power=POWER) or about)

@@ -23,7 +23,8 @@ Flags = NDArray[np.bool_]
 class Elimination:
     """An elimination of `entrants` in at most `n_max` rounds; `runs` simulates many at once.
 
-    left: the entrants not yet dropped, for each run. rounds: the number of rounds so far.
+    left: the entrants not yet dropped, for each run.
+    rounds: the number of rounds so far.
     """
 
     def __init__(self, entrants: int, n_max: int, *, alpha: float, runs: int = 1) -> None:

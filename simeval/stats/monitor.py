@@ -84,8 +84,10 @@ class DropDetector:
     average. It does not estimate the rate itself: for that, see `evalues.anytime_interval_path`. After an alarm it goes
     on; begin a new one once the cause is fixed.
 
-    p0: the bar, strictly between 0 and 1. false_alarm_every: how many outcomes a false alarm should take, on average,
-    at least; also the threshold. n_bets: how many bets are averaged, two or more. n: the number of outcomes so far.
+    p0: the bar, strictly between 0 and 1.
+    false_alarm_every: how many outcomes a false alarm should take, on average, at least; also the threshold.
+    n_bets: how many bets are averaged, two or more.
+    n: the number of outcomes so far.
     alarmed: whether there has been an alarm, now or before.
     """
 

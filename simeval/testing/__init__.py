@@ -1,6 +1,6 @@
 """Stand-ins for tests: a model that answers by a script, a journal in memory, an endpoint that plays every model.
 
-They are what simeval's own tests use. None of them needs a network, a key or pytest.
+simeval's own tests use them. None of them needs a network, a key or pytest.
 """
 
 from simeval.core.faces import attach

@@ -1,4 +1,4 @@
-"""One answer measured and held against a bar: an assertion for plain tests."""
+"""Measure one answer and compare it with a bar: an assertion for plain tests."""
 
 from functools import partial
 from math import inf
@@ -21,12 +21,12 @@ def assert_result(
     score: str | None = None,
     **columns: Any,
 ) -> Any:
-    """Measure one answer and return what the scorer did; raise AssertionError, with its reason, where it is not good.
+    """Measure one answer and return the scorer's result; raise AssertionError with its reason if it is not good.
 
-    The value at the path `score`, by default the one that is concluded on, has to be at least or at most a bar.
-    Without a bar it has to be a yes or no, and the better of the two. `columns` are the `output` and whatever else the
-    scorer names. Raises DefinitionError in an event loop and for what cannot be measured so, and what the scorer
-    raises.
+    The value at the path `score`, by default the scorer's main value, has to be at least or at most a bar. Without a
+    bar it has to be a yes or no, and the better of the two. `columns` are the `output` and whatever else the scorer
+    names. Raises DefinitionError in an event loop and for results that cannot be measured so, and the scorer's own
+    errors.
     """
     require_no_loop("assert_result", do="write `await scorer.measure({...})`, and assert on what it returns")
     asked = as_scorer(scorer, "assert_result: scorer")
@@ -53,7 +53,7 @@ def assert_result(
 
 
 def _value(score: Score, path: str | None, where: str) -> tuple[str, float | bool]:
-    """Return the value that is held against the bar, with its path."""
+    """Return the value to compare with the bar, and its path."""
     numbers = metrics_of(measured_of(score))
     at = path if path is not None else next(iter(numbers)) if len(numbers) == 1 else ""
     if at not in numbers:

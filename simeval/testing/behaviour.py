@@ -1,4 +1,4 @@
-"""How a fake endpoint answers, and what it has seen."""
+"""How a fake endpoint answers, and the requests it has seen."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 Role = Literal["user", "judge", "rubric", "control", "canary", "app", "scorer", "audit", "proposal"]
-"""Who a fake model is asked as."""
+"""The role in which a fake model is asked."""
 
 Fault = Literal[
     "error_500",
@@ -21,7 +21,7 @@ Fault = Literal[
     "reset",
     "huge",
 ]
-"""What a fake endpoint does wrong: a status, a broken answer, or none."""
+"""The fault of a fake endpoint: a status, a broken answer, or none."""
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
@@ -30,14 +30,13 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 class Behaviour:
     """How a fake endpoint answers; it may be changed while the endpoint runs.
 
-    Each of the numbers named as a fault is the share of requests (0 to 1) that it strikes, drawn from
-    `seed`, among those of `faulty_roles`. `first_faults` strike the first such requests, before any is
-    drawn; "" lets one pass. `retry_after` is the header of a 429, None leaves it out; `refusal` is the text
-    of a 401. `echo_key` puts the caller's API key into the text of every error. More than `max_rps`
-    requests within a second are answered with 429. With `reads` the answers depend on the prompt, and on nothing
-    else: each of the user's messages has a number made from it, and the judge rates by what the app said. A judge that
-    is `credulous` rates controls as it does all else. `prompts` says by how the system prompts of other programs begin
-    which role they ask for; any that is not known asks for the app.
+    Each of the numbers named as a fault is the share of requests (0 to 1) that it strikes, drawn from `seed`, among
+    those of `faulty_roles`. `first_faults` strike the first such requests, before any is drawn; "" lets one pass.
+    `retry_after` is the header of a 429, None leaves it out; `refusal` is the text of a 401. `echo_key` puts the
+    caller's API key into the text of every error. More than `max_rps` requests within a second are answered with 429.
+    With `reads` the answers depend on the prompt alone: each of the user's messages has a number made from it, and the
+    judge rates by the app's replies. A judge that is `credulous` rates controls as it does all else. `prompts` maps the
+    beginnings of other programs' system prompts to the roles they ask for; an unknown one asks for the app.
     """
 
     latency_seconds: float = 0.0
@@ -68,7 +67,7 @@ class Behaviour:
 
 @dataclass(slots=True)
 class EndpointStats:
-    """What a fake endpoint has seen. Read it when no request is under way, or take it as approximate."""
+    """The requests a fake endpoint has seen. Read it when no request is under way, or take it as approximate."""
 
     requests: int = 0
     by_role: Counter[Role] = field(default_factory=Counter)

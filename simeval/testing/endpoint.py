@@ -17,7 +17,7 @@ STOPPING_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class FakeEndpoint:
-    """A fake endpoint that is running: where it is, how it answers, and what it has seen."""
+    """A running fake endpoint: its address, its behaviour, and the requests it has seen."""
 
     base_url: str
     behaviour: Behaviour

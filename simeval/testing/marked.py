@@ -1,4 +1,4 @@
-"""What tests marked with @pytest.mark.simeval ask for, evaluated together, and what they came to."""
+"""Tests marked with @pytest.mark.simeval: evaluate their scenarios together, and keep the results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from simeval.suites.scenario import ScenarioTest
 if TYPE_CHECKING:
     from simeval.testing.pytest_plugin import GivenOptions
 
-# a test leaves no files behind, unless it is told where, and writes no progress between the lines of pytest
+# a test leaves no files behind, unless asked to, and writes no progress between the lines of pytest
 IN_TESTS = DEFAULTS.overridden({"store": None, "display": "none"})
 MARKED = "@pytest.mark.simeval"
 DO = "write simeval(SCENARIO, app=HANDLER), with a ScenarioTest, a list of them, or the path of a suite file"
@@ -35,7 +35,7 @@ DO = "write simeval(SCENARIO, app=HANDLER), with a ScenarioTest, a list of them,
 
 @dataclass(frozen=True, slots=True)
 class VerdictReport:
-    """What a sub-test says of one verdict."""
+    """The report of a sub-test on one verdict."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class VerdictReport:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one test asks for; its app is the one of the cast, or another."""
+    """The request of one test; its app is the one of the cast, or another."""
 
     suite: Suite
     app: object
@@ -56,7 +56,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class MarkedTests:
-    """The marked tests of a session: each is evaluated once, those that are given together at once."""
+    """The marked tests of a session: each is evaluated once, and tests given together run at once."""
 
     project: Project
     samples: int | None
@@ -66,7 +66,7 @@ class MarkedTests:
 
     @classmethod
     def of(cls, folder: Path, given: "GivenOptions") -> "MarkedTests":
-        """Return those of a project, with what the command line says. Raises pytest.UsageError."""
+        """Return the marked tests of a project, with the options of the command line. Raises pytest.UsageError."""
         overrides = {name: given[name] for name in ("seed", "store", "gate") if given[name] is not None}
         try:
             return cls(read_project(folder, base=IN_TESTS), given["samples"], overrides)
@@ -78,9 +78,9 @@ class MarkedTests:
         return self._engine(self.project.cast, self._settled(self.project.settings))
 
     def result_of(self, item: pytest.Item, others: Sequence[pytest.Item]) -> SuiteResult:
-        """Return what a test's scenarios came to; the others are evaluated at the same time, if they have not been.
+        """Return the result of a test's scenarios; the others are evaluated at the same time, if they have not been.
 
-        Fails the test where it asks for what cannot be evaluated, or the evaluation broke.
+        Fails the test if it asks for something that cannot be evaluated, or the evaluation broke.
         """
         if item.nodeid not in self._found:
             together = {each.nodeid: each for each in (item, *others) if each.nodeid not in self._found}
@@ -104,7 +104,7 @@ class MarkedTests:
                     yield VerdictReport(name, text, fails, skips=not fails and not verdict.passed)
 
     def properties(self, result: SuiteResult) -> Iterator[tuple[str, str]]:
-        """Return what a test's report keeps of a result: a line for each scenario, and the figures of its verdicts."""
+        """Return the properties of a test's report: a line for each scenario, and the figures of its verdicts."""
         cost = total(result.run.usage).cost_usd
         spent = f", ${cost:.2f}" if cost and len(result) == 1 else ""  # it is that of the whole run
         kept = "" if self._settled(self.project.settings).store is None else f", run {result.run.run_id}"
@@ -116,7 +116,7 @@ class MarkedTests:
                     yield f"{scenario.title}: {expectation.label}", _figures(verdict)
 
     def write_html(self, path: Path) -> None:
-        """Write one report of all that was evaluated; none where nothing was. Raises StoreError."""
+        """Write one report of everything evaluated; none if there was nothing. Raises StoreError."""
         found = list({id(each): each for each in self._found.values() if isinstance(each, SuiteResult)}.values())
         if found:
             _joined(found).to_html(path)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from simeval.testing.marked import MarkedTests
 
 MARKER = "simeval"
-SAID = "simeval"  # what of a test's properties its lines in the summary are
+SAID = "simeval"  # the property of a test with its lines in the summary
 SAMPLES, SEED, STORE, GATE = "--simeval-samples", "--simeval-seed", "--simeval-store", "--simeval-gate"
 HTML = "--simeval-html"
 _OWN = {"subtests", "simeval_result", "request"}
-_ALONE = ("skip", "skipif")  # a test with one of these is run only where it is not skipped
+_ALONE = ("skip", "skipif")  # a test with one of these runs only if it is not skipped
 
 
 class GivenOptions(TypedDict):
-    """What the command line says for all evaluations of a session; None where it says nothing."""
+    """The command line's options for all evaluations of a session; None for one that is not given."""
 
     samples: int | None
     seed: int | None
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Evaluate a marked test's scenarios, and those of all that come after it; what is broken is an error."""
+    """Evaluate the scenarios of a marked test and of all after it; a broken one is an error."""
     if not _is_marked(item):
         return
     result = _result_of(item)
@@ -107,7 +107,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report of what was evaluated here; a worker of pytest-xdist writes one of its own."""
+    """Write the report of everything evaluated here; a worker of pytest-xdist writes one of its own."""
     path, config = session.config.getoption(HTML), session.config
     if not path or _MARKED not in config.stash:
         return
@@ -117,7 +117,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say in a line for each scenario what it came to."""
+    """Print a line with the result of each scenario."""
     said = {
         (report.nodeid, text): text
         for reports in terminalreporter.stats.values()
@@ -139,7 +139,7 @@ def simeval(request: pytest.FixtureRequest) -> "Engine":
 
 @pytest.fixture
 def simeval_result(request: pytest.FixtureRequest) -> "SuiteResult":
-    """Return what the scenarios of a marked test came to."""
+    """Return the results of a marked test's scenarios."""
     if not _is_marked(request.node):
         pytest.fail("simeval_result: this test is not marked with @pytest.mark.simeval(...)", pytrace=False)
     return _result_of(request.node)
@@ -180,5 +180,5 @@ def _is_alone(item: pytest.Item) -> bool:
 
 
 def _fixtures_of(item: pytest.Item) -> set[str]:
-    """Return what must have been set up for a test: its app may need it."""
+    """Return the fixtures to set up for a test: its app may need them."""
     return set(getattr(item, "fixturenames", ())) - _OWN

@@ -26,7 +26,7 @@ def rubric_reply(levels: Mapping[int, str] | None = None) -> dict[str, Any]:
 
 
 def audit_reply(*faults: UserFaultKind, reasoning: str = "The user did its part.") -> dict[str, Any]:
-    """Return what an auditor finds of a simulated user: the names of its faults."""
+    """Return an auditor's findings on a simulated user: the names of its faults."""
     return {"reasoning": reasoning, "faults": list(faults)}
 
 

@@ -1,4 +1,4 @@
-"""What a fake endpoint answers in each role."""
+"""The answers of a fake endpoint in each role."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _CANNOT = "I can not"  # by this a judge that reads knows a bad answer
 
 
 def role_of(system_prompt: str, prompt: str, others: Mapping[str, Role]) -> Role:
-    """Return the role that a system prompt asks for, by how it begins; a judge's are controls by what was said."""
+    """Return the role a system prompt asks for, by its beginning; the conversation identifies a judge's controls."""
     known = {**_PROMPTS, **others}
     role: Role = next((role for opening, role in known.items() if system_prompt.startswith(opening)), "app")
     is_control = role == "judge" and any(answer in prompt for answer in _CONTROLS)
@@ -41,7 +41,7 @@ def role_of(system_prompt: str, prompt: str, others: Mapping[str, Role]) -> Role
 
 
 def reply_of(role: Role, messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
-    """Return what the role answers to a prompt."""
+    """Return the answer of the role to a prompt."""
     prompt = messages[-1]["content"]
     match role:
         case "scorer":
@@ -76,7 +76,7 @@ def _user(messages: Sequence[Mapping[str, str]], behaviour: Behaviour) -> Reply:
 
 
 def malformed(role: Role, reply: Reply, number: int) -> str:
-    """Return a reply that is not what was asked for, each time in another way."""
+    """Return a reply in the wrong form, each time in another way."""
     if isinstance(reply, str):
         return ""
     text = json.dumps(reply)
@@ -95,5 +95,5 @@ def malformed(role: Role, reply: Reply, number: int) -> str:
 
 
 def _rating(prompt: str) -> float:
-    """Rate a conversation: 3 to 4 where the app could not help at some turn, else 8 to 9."""
+    """Rate a conversation: 3 to 4 if the app could not help at some turn, else 8 to 9."""
     return (3 if _CANNOT in prompt else 8) + crc32(prompt.encode()) % 1000 / 1000

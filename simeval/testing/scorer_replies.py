@@ -1,4 +1,4 @@
-"""What the test server answers to embeddings and moderations: read from the text, and always the same."""
+"""The test server's answers to embeddings and moderations: computed from the text, and always the same."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -20,7 +20,7 @@ def embeddings(model: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def vector(text: str) -> list[float]:
-    """Return the vector of a text; zero where it has no word."""
+    """Return the vector of a text; zero if it has no word."""
     counts = [0.0] * DIMENSIONS
     for word in words(text):
         counts[crc32(word.encode()) % DIMENSIONS] += 1

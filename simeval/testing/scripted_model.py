@@ -1,4 +1,4 @@
-"""A model that answers what it is told to, and remembers what it was asked."""
+"""A model that answers by a script, and remembers its requests."""
 
 import inspect
 import json
@@ -17,7 +17,7 @@ from simeval.testing.behaviour import Role
 from simeval.testing.replies import audit_reply, judge_reply, rubric_reply
 
 Answer = str | Mapping[str, Any] | Completion | Exception
-"""What a scripted model answers: a text, an object as JSON, a whole completion, or an error to be raised."""
+"""An answer of a scripted model: a text, an object as JSON, a whole completion, or an error to be raised."""
 
 Script = Sequence[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
 """Answers given in turn, the last one for ever; or a function of the request."""
@@ -47,18 +47,18 @@ _UNSCRIPTED: Mapping[str, Script] = {
 
 @dataclass(slots=True)
 class ScriptedModel:
-    """A model that answers by a script, and remembers what it was asked.
+    """A model that answers by a script, and remembers its requests.
 
     A script is a list of answers, given in turn, the last one for ever; or a function of the request, sync or async,
     that returns an answer. An answer is a text, a mapping, which is sent as JSON, a Completion, or an exception, which
     is raised. `script` may also be a mapping from roles ("user", "judge", "rubric", "control", "canary", "scorer",
-    "app", "audit", "proposal") to scripts; in it "rubric" has plain levels where it is left out, "audit" finds no
-    fault, and a request of another role without a script raises ModelUnusable. Controls are rated as a good judge does,
-    unless "control" has a script; canaries, and what another judge leaves to this one, as "judge" says.
-    Raises DefinitionError for a script without answers, and for a role that there is not.
+    "app", "audit", "proposal") to scripts; a missing "rubric" has plain levels, a missing "audit" finds no fault, and a
+    request of another role without a script raises ModelUnusable. Controls are rated as a good judge does, unless
+    "control" has a script; canaries, and conversations another judge leaves to this one, use the script of "judge".
+    Raises DefinitionError for a script without answers, and for an unknown role.
 
     `requests` are those it was asked, in order; `under_way` is how many of them it is answering, and `peak` the most
-    that it was answering at once. `answers` counts those it has answered, `closed` says whether it was closed.
+    that it was answering at once. `answers` counts its answers, `closed` is whether it was closed.
     """
 
     script: Script | Mapping[str, Script]
@@ -112,7 +112,7 @@ class ScriptedModel:
         return answer
 
     def _script_for(self, request: Request) -> tuple[str, Script]:
-        """Return the role under which answers are counted, "" where one script serves all, and the script."""
+        """Return the role under which answers are counted, "" if one script serves all, and the script."""
         if not isinstance(self.script, Mapping):
             return ("", self.script) if request.role != "control" else ("control", _UNSCRIPTED["control"])
         script = self.script.get(request.role) or _UNSCRIPTED.get(request.role)

@@ -1,4 +1,4 @@
-"""The server of a fake endpoint: answers as its behaviour says, or fails so."""
+"""The server of a fake endpoint: it answers, or fails, by its behaviour."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ class EndpointServer:
             await runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method == "GET":  # no request of a model's: somebody looks what there is
+        if request.method == "GET":  # not a model's request: somebody looks at the list of models
             return _error(404, "no such page", "invalid_request_error")
         stats = self.stats
         stats.requests += 1
@@ -102,7 +102,7 @@ class EndpointServer:
         return await self._failed(fault, request)
 
     def _fault(self, role: Role) -> Fault | None:
-        """Return how this request fails, and count it; None where it is answered."""
+        """Return how this request fails, and count it; None if it is answered."""
         fault = self._drawn(role)
         if fault:
             self.stats.faults[fault] += 1
