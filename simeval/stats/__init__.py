@@ -20,6 +20,7 @@
     logistic       a logistic model fitted to few examples, ROC-AUC, folds that keep groups whole
     calibration    a rate corrected for its judge: PPI, Rogan-Gladen
     reliability    repeats of a judge: variance components and how many repeats pay
+    slices         which rows of a table fail more often, by permutation
     evalues        evidence that holds at any time
     monitor        alarms on live traffic
     approximate    intervals for drawing, never for verdicts

@@ -22,6 +22,7 @@ from . import quantile as quantile
 from . import reliability as reliability
 from . import repeated as repeated
 from . import sequential as sequential
+from . import slices as slices
 from . import stopping_game as stopping_game
 from . import stratified as stratified
 from . import two_sample as two_sample
