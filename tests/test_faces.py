@@ -54,6 +54,7 @@ NOT_OF_USERS = {
     "Place",
     "Redactor",
     "ReplyCache",
+    "RubricTemplate",
     "Waits",
 }
 

@@ -41,7 +41,10 @@ def commands() -> None:
 
 @commands.command(context_settings=CONTEXT, cls=GroupedCommand)
 @suite_options
-@only_option("Run only the scenarios with this tag, or with this text in their titles; give several to run more.")
+@only_option(
+    "Run only the scenarios with this tag, or with this text in their titles; give several to run more. "
+    "case:COLUMN=VALUE runs only such cases."
+)
 @click.option(
     "--rerun",
     type=click.Choice(["failed"]),

@@ -21,7 +21,7 @@ def read_suite(
     """Return a suite, and who plays in it: as given, else as the suite or the project says. Raises DefinitionError."""
     project = read_project(Path())
     loaded = load_suite(suite, base=project.settings) if isinstance(suite, str) else suite(project.settings)
-    loaded = loaded.only(only_named).sized(samples)
+    loaded = loaded.only(only_named).sized(samples).by_case()
     return loaded, given.over(loaded.cast).over(project.cast)
 
 

@@ -2,7 +2,9 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -16,6 +18,16 @@ PLACES: Mapping[int, Sequence[int]] = {  # of the levels of a list, by how many 
 }
 
 GivenLevels = Sequence[str] | Mapping[int, str] | Mapping[float, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricTemplate:
+    """The texts with places that the rubric of several cases is written for, and the case whose values fill it."""
+
+    given: str
+    when: str
+    expected_behavior: str
+    case: Mapping[str, Any]
 
 
 def placed_levels(given: object, where: str) -> Mapping[str, str]:

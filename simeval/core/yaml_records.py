@@ -218,8 +218,12 @@ def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
     try:
         return kind(**found)
     except DefinitionError as error:
-        if named := [name for name in parts_of(error.where) if name in found]:
-            raise mistakes([(named[-1], found[named[-1]], error)]) from error
+        parts = parts_of(error.where)
+        if named := [place for place, name in enumerate(parts) if name in found]:
+            name, *below = parts[named[-1] :]
+            place = (name, *(int(each) if each.isdecimal() else each for each in below))
+            detail = InitErrorDetails(type="value_error", loc=place, input=found[name], ctx={"error": error})
+            raise error_of([detail]) from error
         raise
     except TypeError as error:  # a class of the user's own may check its arguments as it likes
         raise DefinitionError(

@@ -85,6 +85,18 @@ def read_dataset(
     )
 
 
+def table_rows(source: object) -> list[tuple[str, Any]]:
+    """Return the rows of a table as they are, each with its place: of a file that `read_dataset` reads, or of `rows`.
+
+    Raises DefinitionError.
+    """
+    if isinstance(source, (str, Path)):
+        require_file(source, "table")
+        file = _File.of(Path(source))
+        return [(f"{file.place} {number}", row) for number, row in file.rows()]
+    return [(f"row {number}", row) for number, row in enumerate(_reader(source)(), 1)]
+
+
 def write_dataset(dataset: Dataset, path: str | Path, *, form: Form = "simeval") -> None:
     """Write a dataset as JSON lines (.jsonl, or .jsonl.gz); all of it or nothing.
 

@@ -42,7 +42,7 @@ from simeval.store.opening import open_journal
 from simeval.suites.apps.agents import as_app
 from simeval.suites.apps.named import name_of
 from simeval.suites.apps.remote_app import RemoteApp
-from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 
 T = TypeVar("T")
 
@@ -342,7 +342,10 @@ def _scenarios_of(found: object, app_handler: object, where: str = "evaluate") -
     several = list(found) if isinstance(found, Iterable) and not isinstance(found, (str, Mapping)) else [found]
     scenarios = [each for each in several if isinstance(each, ScenarioTest)]
     if len(scenarios) == len(several):
-        return scenarios
+        if isinstance(found, ScenarioTest) and found.per_case:
+            do = "give a list, [scenario]: each case has a result of its own"
+            raise DefinitionError(where, found="a scenario with a verdict for each case (per_case)", do=do)
+        return by_case(scenarios)
     others = app_handler if isinstance(app_handler, (list, tuple)) else [app_handler]
     if any(isinstance(each, ScenarioTest) for each in others):
         raise DefinitionError("evaluate", found="the app stands before the scenarios", do="give the scenarios first")

@@ -19,6 +19,7 @@ from simeval.core.escalation import judges_said, require_two
 from simeval.core.journal import Journal
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
+from simeval.core.rubric_levels import RubricTemplate
 from simeval.core.run_records import ResumableRun, RubricRecord
 from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
@@ -227,14 +228,17 @@ class RunContext:
             raise DefinitionError("audit_users", found=f"it would ask {self.judge_names[0]}, which cannot audit", do=do)
         return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
 
-    def judge_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer | EscalatingScorer:
+    def judge_scorer(
+        self, expectation: Expectation, *, template: RubricTemplate | None = None
+    ) -> RubricScorer | CriteriaScorer | EscalatingScorer:
         """Return the scorer of an expectation that judges rate, or on whose criteria they rule. Raises DefinitionError.
 
-        Judges are a panel, or the first escalates to the second.
+        Judges are a panel, or the first escalates to the second. Of a case's expectation, the rubric and the labelled
+        conversations are those of the `template`.
         """
-        return as_composite(self._panel_scorer(expectation), self.settings)
+        return as_composite(self._panel_scorer(expectation, template), self.settings)
 
-    def _panel_scorer(self, expectation: Expectation) -> RubricScorer | CriteriaScorer:
+    def _panel_scorer(self, expectation: Expectation, template: RubricTemplate | None) -> RubricScorer | CriteriaScorer:
         settings, prompts = self.settings, self.shared.prompts
         if expectation.criteria is not None:
             return CriteriaScorer(
@@ -247,7 +251,7 @@ class RunContext:
                 most_tokens=settings.judge_context_tokens,
                 held_on=settings.date,
                 prompt=prompts[CRITERIA_PROMPTS[settings.judge_reply]],
-                examples=self._examples(expectation),
+                examples=self._examples(expectation.judged),
                 controls=self._shown(expectation),
             )
         return RubricScorer(
@@ -259,15 +263,16 @@ class RunContext:
             expectation.levels,
             expectation.reference or "",
             settings.judge_context_tokens,
-            self._examples(expectation),
+            self._examples(template.expected_behavior if template else expectation.judged),
             settings.judge_reply,
             self._shown(expectation),
             held_on=settings.date,
+            template=template,
         )
 
-    def _examples(self, expectation: Expectation) -> Sequence[LabelledExample]:
-        """Return the labelled conversations of an expectation."""
-        return self.shared.examples.get(expectation_key(expectation.judged or ""), ())
+    def _examples(self, judged: str | None) -> Sequence[LabelledExample]:
+        """Return the labelled conversations of an expectation, which is judged by this text."""
+        return self.shared.examples.get(expectation_key(judged or ""), ())
 
     def _shown(self, expectation: Expectation) -> ExpectationControls | None:
         """Return what the judges of an expectation are shown before they judge; None where that is nothing."""

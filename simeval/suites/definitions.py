@@ -33,6 +33,7 @@ from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.attacks.attack import Attack
+from simeval.suites.cases import read_cases
 from simeval.suites.described import FORMS, read_scorer
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
@@ -76,6 +77,11 @@ def _as_written(found: Any, check: Callable[[Any], Any]) -> Any:
     """Return what is written, once it is known to be right: it is read with each scenario."""
     check(found)
     return found
+
+
+def _rows(found: Any) -> Any:
+    """Return the rows of a table of cases, which its file is read for here, so that what is wrong has its line."""
+    return list(read_cases(found, HERE))
 
 
 def _whole(found: int | None) -> int | None:
@@ -185,6 +191,7 @@ _OF_SCENARIO: Mapping[str, Form] = {
     "significance_level": _checked(FORMS.of(float), require_level) | None,
     "script": list[_STEP],  # type: ignore[valid-type]
     "users": _USERS,
+    "cases": Annotated[list[dict[str, Any]] | _TEXT, AfterValidator(_rows)],
 }
 _NOT_OF_SCENARIO = {  # what one may write in a scenario, and what to do about it
     name: do

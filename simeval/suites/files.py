@@ -25,7 +25,7 @@ from simeval.suites.definitions import (
     composite,
 )
 from simeval.suites.objects import import_from, load_object
-from simeval.suites.scenario import Expectation, ScenarioTest
+from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 from simeval.suites.selection import only
 from simeval.suites.slips import from_here, has_no_dash, slips_in, torn
 
@@ -79,9 +79,14 @@ class Suite(Sequence[ScenarioTest]):
     def only(self, names: Sequence[str]) -> "Suite":
         """Return the suite with the scenarios alone that have one of these names as a tag, or in their title.
 
-        Without names, it is as it was. Raises DefinitionError for a name that none has.
+        A name such as case:nights=5 chooses cases. Without names, it is as it was. Raises DefinitionError for a name
+        that none has.
         """
         return replace(self, scenarios=only(self.scenarios, names))
+
+    def by_case(self) -> "Suite":
+        """Return the suite in which each case that has a verdict of its own is a scenario."""
+        return replace(self, scenarios=tuple(by_case(self.scenarios)))
 
     def sized(self, samples: int | None) -> "Suite":
         """Return the suite with so many trials for each scenario, whatever it says; with None, as it is."""
@@ -184,7 +189,7 @@ def _read(path: Path) -> _File:
     except ValidationError as error:
         file, errors = wrapped if isinstance(wrapped, dict) else {}, [error]
     try:
-        made = _scenarios_in(file, usable=not errors)
+        made = _scenarios_in(file, path.parent, usable=not errors)
     except ValidationError as error:
         errors.append(error)
     others += slips_in(path, node, wrapped, skip=skip)
@@ -217,7 +222,7 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
     return {**brought, **judge}, places
 
 
-def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[ScenarioTest]:
+def _scenarios_in(file: Mapping[str, Any], folder: Path, *, usable: bool) -> Sequence[ScenarioTest]:
     """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too.
 
     Without the file's world, which may be wrong, nothing is known of them.
@@ -228,13 +233,19 @@ def _scenarios_in(file: Mapping[str, Any], *, usable: bool) -> Sequence[Scenario
     if not usable and file.get("world") is not None:
         return []
     defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
-    return SCENARIOS.validate_python({"scenarios": [_with(defaults, each) for each in found or ()]})["scenarios"]
+    written = [_with(defaults, each, folder) for each in found or ()]
+    return SCENARIOS.validate_python({"scenarios": written})["scenarios"]
 
 
-def _with(defaults: Mapping[str, Any], scenario: Any) -> Any:
-    """Return a scenario as it is written, with a file's defaults where it has nothing of its own."""
+def _with(defaults: Mapping[str, Any], scenario: Any, folder: Path) -> Any:
+    """Return a scenario as it is written, with a file's defaults where it has nothing of its own.
+
+    The path of its cases is from the file's `folder`.
+    """
     if not isinstance(scenario, Mapping):
         return scenario
+    if isinstance(table := scenario.get("cases"), str) and table.strip():
+        scenario = {**scenario, "cases": str(folder / table)}
     nothing = [name for name in DEFAULTS_OF_SCENARIOS if scenario.get(name) is None]
     return {
         **{name: value for name, value in scenario.items() if name not in nothing},

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
 from simeval.core.dates import dated
+from simeval.core.filling import filled
 from simeval.core.originals import OF_EXPECTATIONS, OF_SCENARIOS, AnswersOriginals
 from simeval.core.quarantine import Quarantine
 from simeval.core.redaction import clean_values
@@ -223,6 +225,15 @@ class Expectation(AnswersOriginals):
             return self
         return replace(of_day, label=self.title, state=state)
 
+    def of_case(self, case: Mapping[str, Any]) -> "Expectation":
+        """Return the expectation with places such as {nights} filled, in its scorer's arguments too."""
+        own = {name: getattr(self, name) for name in (*SHOWN, "scorer", "tools")}
+        new = {name: filled(value, case) for name, value in own.items()}
+        changed = {name: value for name, value in new.items() if value != own[name]}
+        if self.state is not None:
+            changed["state"] = filled(self.state, case, typed=True)
+        return replace(self, **changed) if changed else self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioTest(AnswersOriginals):
@@ -245,6 +256,11 @@ class ScenarioTest(AnswersOriginals):
 
     Where it `needs_replies`, a trial in which the app fails, or answers with nothing, counts neither for nor against
     it: such a trial is missing, whatever `on_app_error` is.
+
+    `cases` is a table: rows, a frame or the path of a file. A place such as {nights} in a text, the state or the
+    arguments of tools and scorers has the value of the trial's row. Each block of trials has every row once, in random
+    order; with `case_weights`, the name of a column, each trial draws its row. There is one verdict over all rows, or
+    one for each with `per_case`, where each has `sample_size` trials.
     """
 
     originals = OF_SCENARIOS
@@ -264,6 +280,9 @@ class ScenarioTest(AnswersOriginals):
     world: WorldMaker | None = None
     script: Sequence[Step] = ()
     needs_replies: bool = False
+    cases: Sequence[Mapping[str, Any]] | str | Path = ()
+    case_weights: str | None = None
+    per_case: bool = False
 
     def __post_init__(self) -> None:
         for field in ("title", "given", "when"):
@@ -305,9 +324,31 @@ class ScenarioTest(AnswersOriginals):
         is_list = not isinstance(self.tags, str) and isinstance(self.tags, Sequence)
         usable = is_list and all(isinstance(tag, str) and tag for tag in self.tags)
         require(usable, f"{where}: tags", found=self.tags, do="give a list of words, such as [smoke, returns]")
+        self._check_cases(where)
 
     def __repr__(self) -> str:
         return f"<ScenarioTest {self.title!r}: {', '.join(map(repr, self.labels))}>"
+
+    def _check_cases(self, where: str) -> None:
+        """Read the table of cases. Raises DefinitionError for one that cannot be used, or a place without a column."""
+        if isinstance(self.cases, (list, tuple)) and not self.cases:
+            named = "case_weights" if self.case_weights is not None else "per_case"
+            is_alone = self.case_weights is not None or self.per_case
+            require(not is_alone, f"{where}: {named}", found=getattr(self, named), do="give cases, or leave it out")
+            return
+        from simeval.suites.cases import read_cases, require_places, require_weights  # a scenario without needs none
+
+        rows = read_cases(self.cases, f"{where}: cases")
+        object.__setattr__(self, "cases", rows)
+        if self.case_weights is not None:
+            require_weights(self.case_weights, rows, f"{where}: case_weights")
+            do = "leave out either case_weights or per_case"
+            require(not self.per_case, f"{where}: per_case", found=self.per_case, do=do)
+        for field in ("title", "given", "when", "facts", "script", "users", "world"):
+            require_places(getattr(self, field), rows, f"{where}: {field}")
+        for number, each in enumerate(self.expectations):
+            for field in (*SHOWN, "state", "tools"):
+                require_places(getattr(each, field), rows, f"{where}: then.{number}.{field}")
 
     def _check_world(self, where: str) -> None:
         do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"
@@ -376,12 +417,13 @@ class ScenarioTest(AnswersOriginals):
         if quarantine is not None:
             quarantine = replace(quarantine, reason=clean(quarantine.reason))
         script = [step.cleaned(clean) for step in self.script]
-        own = (self.title, self.given, self.when, self.facts, self.quarantine, self.users)
-        is_clean = (title, given, when, facts, quarantine, users) == own and not script
+        cases = [clean_values(case, clean) for case in self.rows]
+        own = (self.title, self.given, self.when, self.facts, self.quarantine, self.users, [*self.rows])
+        is_clean = (title, given, when, facts, quarantine, users, cases) == own and not script
         if is_clean and all(new is old for new, old in zip(then, self.expectations, strict=True)):
             return self
         said: Mapping[str, Any] = {"title": title, "given": given, "when": when, "facts": facts, "script": script}
-        return replace(self, **said, then=then, quarantine=quarantine, users=users)
+        return replace(self, **said, then=then, quarantine=quarantine, users=users, cases=cases)
 
     def dated(self, today: date) -> "ScenarioTest":
         """Return the scenario with days such as {today+3} as dates; titles and labels stay, for the next run.
@@ -397,9 +439,48 @@ class ScenarioTest(AnswersOriginals):
         """Return the scenario as the user who is this persona is told it."""
         return self if persona is None else replace(self, given=f"{self.given}\n{persona.persona}")
 
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of its table of cases; none without one."""
+        return self.cases if isinstance(self.cases, tuple) else ()
+
+    def case_at(self, index: int, seed: int) -> int | None:
+        """Return the place of the row that a trial has, where its scenario has this seed; None without a table."""
+        if not self.rows:
+            return None
+        from simeval.suites.cases import case_at
+
+        return case_at(self.rows, index, seed=seed, weights=self.case_weights)
+
+    def of_case(self, case: Mapping[str, Any]) -> "ScenarioTest":
+        """Return the scenario of one row, with its places filled."""
+        own = {name: getattr(self, name) for name in ("title", "given", "when", "facts", "script", "users")}
+        new = {name: filled(value, case) for name, value in own.items()}
+        new["world"] = filled(self.world, case, typed=True)
+        then = [each.of_case(case) for each in self.expectations]
+        return replace(self, **new, then=then, cases=(), case_weights=None, per_case=False)
+
     def script_of(self, persona: UserPersona | None, seed: int) -> Sequence[Step]:
         """Return the script of the trial that has this seed and persona; nothing where it has none."""
         return (persona.script(seed) if persona else ()) or self.script
+
+
+def by_case(scenarios: Sequence[ScenarioTest]) -> list[ScenarioTest]:
+    """Return scenarios of which those with a verdict for each case are as many as they have cases."""
+    return [one for each in scenarios for one in (_of_each_case(each) if each.per_case else [each])]
+
+
+def _of_each_case(scenario: ScenarioTest) -> list[ScenarioTest]:
+    """Return the scenario of each row; where the title does not tell the rows apart, they stand behind it."""
+    from simeval.suites.cases import show_case
+
+    found = [scenario.of_case(case) for case in scenario.rows]
+    if len({each.title for each in found}) == len(found):
+        return found
+    return [
+        replace(each, title=f"{each.title} [{show_case(case)}]")
+        for each, case in zip(found, scenario.rows, strict=True)
+    ]
 
 
 def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:

@@ -150,6 +150,17 @@ async def test_workers_come_to_what_one_process_comes_to(options: dict[str, Any]
     assert found.run.definition == whole.run.definition
 
 
+async def test_cases_elsewhere_are_those_that_they_are_here() -> None:
+    test = replace(SUITE[0], given="A user of {number}", cases=[{"number": number} for number in range(5)])
+    here = await engine().evaluate([test], app)
+
+    found = await elsewhere([test], app)
+
+    assert findings(found) == findings(here)
+    assert [each.columns for each in found[0].judgements] == [each.columns for each in here[0].judgements]
+    assert {each.columns["inputs"]["number"] for each in found[0].judgements} == {*range(5)}  # type: ignore[index]
+
+
 @pytest.mark.parametrize("handler", [telecom.helper, telecom.claimer])
 async def test_worlds_elsewhere_come_to_what_they_come_to_here(handler: Any) -> None:
     here = await engine().evaluate(TELECOM, handler)

@@ -90,6 +90,7 @@ class Conversations:
         anew = list(Conversation(messages=beginning.messages).held_anew)
         while True:
             held, bookmark = await self._held(trial, anew, beginning, state)
+            held = replace(held, columns=self.plans[trial.scenario].trial_columns(trial.index))
             if self.scenarios[trial.scenario].needs_replies:
                 held = missing_without_replies(held)
             held = missing_in_scenario(held)
@@ -109,7 +110,7 @@ class Conversations:
     ) -> tuple[TrialConversation, Bookmark]:
         """Hold a conversation once; what it draws depends on how often the trial was held before."""
         seed = seeds.derive(trial.seed, "held anew", len(anew)) if anew else trial.seed
-        app, scenario = self.dialogue.app, self.scenarios[trial.scenario]
+        app, scenario = self.dialogue.app, self._scenario(trial)
         persona = _persona(scenario, trial)
         script = scenario.script_of(persona, trial.seed)
         style = self._style(persona, script, seed)
@@ -142,6 +143,12 @@ class Conversations:
         if scenario.world is None:
             return await talk(side(simulator)), bookmark
         return await self._in_world(scenario.world, side, trial, simulator, talk, session), bookmark
+
+    def _scenario(self, trial: Trial) -> ScenarioTest:
+        """Return the scenario of a trial as it was written: of its case, where there is a table of them."""
+        scenario = self.scenarios[trial.scenario]
+        place = scenario.case_at(trial.index, self.plans[trial.scenario].seed)
+        return scenario if place is None else scenario.of_case(scenario.rows[place])
 
     def _style(self, persona: UserPersona | None, script: Sequence[Step], seed: int) -> Mapping[str, str] | None:
         """Return how the simulated user of a trial writes; None where all is given, or an attacker's."""
@@ -191,7 +198,7 @@ class Conversations:
         written = [message for message in held.conversation.messages if message.role == "user"]
         if written and all(GIVEN in message.metadata or ATTACK in message.metadata for message in written):
             return ()
-        scenario = self.plans[held.trial.scenario].scenario
+        scenario = self.plans[held.trial.scenario].of_trial(held.trial.index).scenario
         scenario = scenario.played_by(_persona(scenario, held.trial))
         faults = find_faults(scenario, held.conversation)
         if faults or self.auditor is None or not self.auditor.wants(held.trial):

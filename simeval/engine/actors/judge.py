@@ -32,7 +32,7 @@ class Judge:
         Where the app gave no answer any more, and that says nothing of it, what scorers find unmet by then stands.
         `known` are scores, by the position of their expectation, that there are already.
         """
-        plan = self.plans[held.trial.scenario]
+        plan = self.plans[held.trial.scenario].of_trial(held.trial.index)
         results: list[Score | Failure]
         if held.failure is not None and not held.failure.is_no_reply:
             results = [held.failure] * len(plan.measures)

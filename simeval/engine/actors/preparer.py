@@ -30,13 +30,14 @@ class Preparer:
 
     async def prepare(self, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]) -> None:
         """Say of each scenario when it is ready, and of each expectation what was found, as soon as it is known."""
-        wanted = {plan.position: _wanted(plan) for plan in self.plans}
+        plans = [plan.of_trial(0) for plan in self.plans]  # of several cases one, as their judges are the same
+        wanted = {plan.position: _wanted(plan) for plan in plans}
         free = anyio.Semaphore(at_once)
         async with outbox, anyio.create_task_group() as preparing:
-            for plan in self.plans:
+            for plan in plans:
                 if not wanted[plan.position]:
                     await outbox.send(Prepared(scenario=plan.position, is_ready=True))
-            for plan in self.plans:
+            for plan in plans:
                 if wanted[plan.position]:
                     await free.acquire()
                     preparing.start_soon(self._prepare, plan, wanted[plan.position], free, outbox)

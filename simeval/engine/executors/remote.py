@@ -57,7 +57,8 @@ class RemoteExecutor:
         if delivery is None:
             return TrialConversation(trial, Conversation(ended="settled"), UNNEEDED)
         self._results[trial] = delivery.results
-        return TrialConversation(trial, delivery.conversation, delivery.failure)
+        columns = self.plans[trial.scenario].trial_columns(trial.index)
+        return TrialConversation(trial, delivery.conversation, delivery.failure, columns)
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
         """Return what was delivered with a conversation; one that was held before is measured now."""
@@ -72,6 +73,7 @@ class RemoteExecutor:
             conversation=held.conversation,
             results=tuple(known.get(place, result) for place, result in enumerate(results)),
             failure=held.failure,
+            columns=held.columns,
         )
 
     async def _measured(self, held: TrialConversation, known: Mapping[int, Score]) -> tuple[Score | Failure, ...]:

@@ -265,6 +265,9 @@ def _planned(plan: RunPlan) -> Json:
                 found["users' scripts"] = sha256(json.dumps(plain(scripts)).encode()).hexdigest()[:12]
         if scenario.needs_replies:
             found["needs_replies"] = True
+        if scenario.rows:
+            rows = json.dumps(plain([[*map(dict, scenario.rows)], scenario.case_weights]))
+            found["cases"] = f"{len(scenario.rows)} ({sha256(rows.encode()).hexdigest()[:12]})"
     then = [_expectation(measure) for measure in plan.measures]
     return {**found, "sample_size": plan.sample_size, "then": then}
 

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from simeval.core import seeds
 from simeval.core.bounds import UNIT
 from simeval.core.controls import Controls
 from simeval.core.counted import counted_of
+from simeval.core.rubric_levels import RubricTemplate
 from simeval.core.setting_choices import StopAt
 from simeval.core.settings import Settings
 from simeval.core.trial import Score, Trial
@@ -30,6 +32,8 @@ from simeval.suites.selection import PROPOSED
 
 if TYPE_CHECKING:
     from simeval.models.caller import Caller
+
+JudgeScorer = Callable[..., Scorer]  # makes the scorer of an expectation; of a case's by the `template` of its rubric
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,14 @@ class RunPlan(ABC):
         """The measures that judges make, by an expected behaviour or criteria."""
         return [measure for measure in self.measures if measure.expected_behavior is not None]
 
+    def of_trial(self, index: int) -> "RunPlan":  # noqa: ARG002
+        """Return the plan by which a trial is held and measured: of its case, where there is a table of them."""
+        return self
+
+    def trial_columns(self, index: int) -> Mapping[str, object]:  # noqa: ARG002
+        """Return the columns that are kept with a trial: the row of its case, where there is one."""
+        return {}
+
     def signs(self, place: int) -> Signs | None:
         """Return what gathers the signs of an expectation's judges, by its place; None where none rates it.
 
@@ -159,9 +171,11 @@ class RunPlan(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioPlan(RunPlan):
-    """One scenario, ready to run."""
+    """One scenario, ready to run; with a table of cases, `cases` are the plans of its rows, and `case` is one's row."""
 
     scenario: ScenarioTest
+    cases: "tuple[ScenarioPlan, ...]" = ()
+    case: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -170,11 +184,24 @@ class ScenarioPlan(RunPlan):
     @property
     def columns(self) -> Mapping[str, object]:
         return {
+            **({**self.case, "inputs": self.case} if self.case else {}),
             "title": self.scenario.title,
             "given": self.scenario.given,
             "when": self.scenario.when,
             "facts": self.scenario.facts or "",
         }
+
+    def of_trial(self, index: int) -> "ScenarioPlan":
+        place = self.scenario.case_at(index, self.seed) if self.cases else None
+        return self if place is None else self.cases[place]
+
+    def trial_columns(self, index: int) -> Mapping[str, object]:
+        return {"inputs": self.of_trial(index).case} if self.cases else {}
+
+    @property
+    def longest(self) -> "ScenarioPlan":
+        """The plan of the case with the longest texts, for a forecast; itself without a table."""
+        return max(self.cases, key=lambda each: sum(map(len, map(str, each.columns.values()))), default=self)
 
     def tests(self, stop: StopAt | None) -> tuple[tuple[RunningTest, ...], ...]:
         """Return a running test for each evaluator of each expectation."""
@@ -247,12 +274,15 @@ class ScorerBinder:
         return caller
 
 
+_NO_CONTROLS: Mapping[str, Any] = {"controls": False, "example": None, "counterexample": None}
+
+
 def make_plans(
     scenarios: Sequence[ScenarioTest],
     *,
     settings: Settings,
     seed: int,
-    judge_scorer: Callable[[Expectation], Scorer],
+    judge_scorer: JudgeScorer,
     callers: Callers,
 ) -> tuple[ScenarioPlan, ...]:
     """Check every scenario and give its plan; `judge_scorer` makes that of an expected behaviour.
@@ -273,17 +303,53 @@ def make_plans(
         raise DefinitionError("evaluate", found=f"{count} scenarios have the title {title!r}", do=do)
     requirements = count_requirements(scenarios) if settings.joint else 1
     binder = ScorerBinder(callers)
+    measures_of = partial(
+        _measures, settings=settings, judge_scorer=judge_scorer, binder=binder, requirements=requirements
+    )
     return tuple(
-        ScenarioPlan(
-            position=position,
-            scenario=scenario,
-            measures=_measures(scenario, settings, judge_scorer, binder, requirements),
-            sample_size=scenario.sample_size or settings.sample_size,
-            seed=seeds.derive(seed, scenario.title, 0),
-            seeds=_seeds_of_pairs(scenario),
+        _with_measures(
+            ScenarioPlan(
+                position=position,
+                scenario=scenario,
+                measures=(),
+                sample_size=scenario.sample_size or settings.sample_size,
+                seed=seeds.derive(seed, scenario.title, 0),
+                seeds=_seeds_of_pairs(scenario),
+            ),
+            measures_of,
         )
         for position, scenario in enumerate(scenarios)
     )
+
+
+def _with_measures(plan: ScenarioPlan, measures_of: Callable[..., tuple[Measure, ...]]) -> ScenarioPlan:
+    """Return a plan with its measures and, where its scenario has a table of cases, the plans of these.
+
+    Judges rate all cases by one rubric, and are shown controls of one, that of the first trial: near misses are made of
+    texts without places.
+    """
+    scenario = plan.scenario
+    if not scenario.rows:
+        return replace(plan, measures=measures_of(scenario))
+    shown = scenario.case_at(0, plan.seed)
+    cases = []
+    for place, row in enumerate(scenario.rows):
+        own = scenario.of_case(row)
+        if place != shown:
+            own = replace(own, then=[replace(each, **_NO_CONTROLS) for each in own.expectations])
+        cases.append(replace(plan, scenario=own, measures=measures_of(own, template=scenario, case=row), case=row))
+    measures = [
+        replace(
+            measure,
+            label=label,
+            expected_behavior=each.judged,
+            own_rubric=each.levels,
+            criteria=each.criteria,
+            reference=each.reference,
+        )
+        for measure, label, each in zip(cases[shown or 0].measures, scenario.labels, scenario.expectations, strict=True)
+    ]
+    return replace(plan, measures=tuple(measures), cases=tuple(cases))
 
 
 def _seeds_of_pairs(scenario: ScenarioTest) -> Sequence[int | None]:
@@ -295,22 +361,33 @@ def _seeds_of_pairs(scenario: ScenarioTest) -> Sequence[int | None]:
 def _measures(
     scenario: ScenarioTest,
     settings: Settings,
-    judge_scorer: Callable[[Expectation], Scorer],
+    judge_scorer: JudgeScorer,
     binder: ScorerBinder,
     requirements: int,
+    template: ScenarioTest | None = None,
+    case: Mapping[str, Any] = {},
 ) -> tuple[Measure, ...]:
+    """Return the measures of a scenario; of the case of another one, its `template`, with that one's rubrics."""
     level = scenario.significance_level or settings.significance_level
+
+    def scorer_for(written: Expectation) -> JudgeScorer:
+        if template is None or written.behaviour is None:
+            return judge_scorer
+        return partial(judge_scorer, template=RubricTemplate(template.given, template.when, written.behaviour, case))
+
+    written = (template or scenario).expectations
     return tuple(
         make_measure(
             label,
             expectation,
             settings,
-            judge_scorer,
+            scorer_for(written),
             binder,
             level=level,
             requirements=requirements,
+            columns=(*COLUMNS, "inputs", *case) if case else COLUMNS,
         )
-        for label, expectation in zip(scenario.labels, scenario.expectations, strict=True)
+        for label, expectation, written in zip(scenario.labels, scenario.expectations, written, strict=True)
     )
 
 
@@ -318,7 +395,7 @@ def make_measure(
     label: str,
     expectation: Expectation,
     settings: Settings,
-    judge_scorer: Callable[[Expectation], Scorer],
+    judge_scorer: JudgeScorer,
     binder: ScorerBinder,
     *,
     level: float,

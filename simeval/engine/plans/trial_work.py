@@ -72,11 +72,13 @@ class Cast:
 
     def usual(self, plan: ScenarioPlan) -> list[Work]:
         """Return the work of one trial, with each app, in which the user writes a few messages."""
+        plan = plan.longest
         course = Course.of(plan.scenario, TYPICAL_MESSAGES)
         return [work for app in self.apps for work in (*self._held(plan, course, app), *self._judged(plan, course))]
 
     def longest(self, plan: ScenarioPlan) -> list[Work]:
         """Return the most work of one trial: held anew as often as may be, and looked at each time."""
+        plan = plan.longest
         course = Course.of(plan.scenario)
         held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
         more = {"audit": 1 / (self.settings.audit_users or 1), "escalation": 1 / ESCALATED}

@@ -9,9 +9,11 @@ from typing import Any
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
+from simeval.core.filling import filled
 from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log
 from simeval.core.preparation import Preparation
+from simeval.core.rubric_levels import RubricTemplate
 from simeval.core.run_records import RubricRecord
 from simeval.core.setting_choices import JudgeReply
 from simeval.core.trial import Rating, Score, failure_of
@@ -31,6 +33,7 @@ class RubricScorer(Scorer):
 
     Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings. Where
     the `reply` is a label, a rating is the mean of all by their probabilities, as far as the judge's server sends them.
+    With a `template`, the rubric is written for that one's texts, and filled with the values of its case.
     """
 
     judges: Sequence[Caller]
@@ -48,6 +51,7 @@ class RubricScorer(Scorer):
     escalated: bool = False
     told: set[str] = field(default_factory=set, repr=False, compare=False)
     held_on: str | None = None
+    template: RubricTemplate | None = None
     timeout_seconds = None
     direction = "higher"
 
@@ -78,7 +82,8 @@ class RubricScorer(Scorer):
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
         """Return the rubric that conversations are rated by. Raises ModelError where it cannot be written."""
-        request = self.book.request(given=given, when=when, expected_behavior=self.expected_behavior)
+        asked = self.template or RubricTemplate(given, when, self.expected_behavior, {})
+        request = self.book.request(given=asked.given, when=asked.when, expected_behavior=asked.expected_behavior)
         return await self.book.rubric(request, self.own_rubric)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
@@ -87,6 +92,8 @@ class RubricScorer(Scorer):
         Raises ModelError where one of them is missing, CannotTell where a judge says so.
         """
         levels = (await self.rubric(given, when)).levels
+        if self.template is not None:
+            levels = filled(levels, self.template.case)
         asked: dict[str, Any] = {
             "given": given,
             "when": when,

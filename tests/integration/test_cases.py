@@ -1,0 +1,184 @@
+"""A table of cases through the whole engine: who is told what, by what it is judged, and what is kept."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simeval
+from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult
+from simeval.errors import DefinitionError
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.scorers import Contains
+from simeval.store.opening import rows_at
+from simeval.suites import Step
+from simeval.testing import ScriptedModel, judge_reply, rubric_reply, user_reply
+from tests.support.suites import SUCCESS, Engine
+
+pytestmark = pytest.mark.anyio
+
+ROWS = [{"nights": nights, "total": 80 * nights} for nights in (1, 2, 3, 5, 7)]
+STAY = ScenarioTest(
+    title="Price of {nights} nights",
+    given="A guest who stays {nights} nights",
+    when="They ask what {nights} nights cost",
+    facts="{nights} nights cost {total} euros",
+    then=Expectation(expected_behavior="Names {total} euros", reference="{total} euros", evaluator=SUCCESS),
+    sample_size=12,
+    max_turns=1,
+    cases=ROWS,
+)
+
+
+def model() -> ScriptedModel:
+    def user(request: Request) -> Any:
+        assert isinstance(request, UserTurn)
+        nights = "".join(re.findall(r"\d+", request.when))
+        return user_reply("" if request.history else f"What do {nights} nights cost?")
+
+    def judge(request: Request) -> Any:
+        assert isinstance(request, GradeRequest)
+        return judge_reply(9 if request.reference in request.conversation[-1].content else 2)
+
+    between = {level: f"Nearly {{total}}: {level}" for level in range(2, 10)}
+    rubric = rubric_reply({1: "Names no price.", **between, 10: "Names {total}."})
+    return ScriptedModel({"user": user, "judge": judge, "rubric": [rubric]})
+
+
+async def app(message: str) -> str:
+    [nights] = map(int, re.findall(r"\d+", message))
+    return f"That is {80 * nights - 10 * (nights > 4)} euros."
+
+
+@dataclass
+class Desk:
+    """The app, which stops a run at its answer number `turn`."""
+
+    turn: int = 0
+    stop: Callable[[], object] = str
+    answered: int = 0
+
+    async def __call__(self, message: str) -> str:
+        self.answered += 1
+        if self.answered == self.turn:
+            self.stop()
+        return await app(message)
+
+
+def nights_of(result: SuiteResult | simeval.EvaluationResult) -> list[Any]:
+    [first] = result if isinstance(result, SuiteResult) else [result]
+    return [each.columns["inputs"]["nights"] for each in first.judgements]  # type: ignore[index]
+
+
+async def test_each_trial_is_told_and_judged_by_its_own_row() -> None:
+    asked = model()
+
+    result = await Engine(asked, seed=7, rubric_folder=None).evaluate(STAY, app)
+
+    told = [each for each in asked.requests if isinstance(each, UserTurn)]
+    graded = [each for each in asked.requests if isinstance(each, GradeRequest) and each.role == "judge"]
+    assert {each.given for each in told} == {f"A guest who stays {row['nights']} nights" for row in ROWS}
+    assert {(each.facts, each.expected_behavior, each.levels["10"]) for each in graded} == {
+        (f"{row['nights']} nights cost {row['total']} euros", f"Names {row['total']} euros", f"Names {row['total']}.")
+        for row in ROWS
+    }
+    assert [score == 9 for score in result.expectations[0].scores] == [nights <= 3 for nights in nights_of(result)]
+
+
+async def test_all_cases_have_one_rubric_and_one_set_of_controls() -> None:
+    asked = model()
+
+    result = await Engine(asked, seed=7, rubric_folder=None).evaluate(STAY, app)
+
+    [rubric] = [each for each in asked.requests if isinstance(each, RubricRequest)]
+    controls = [each for each in asked.requests if isinstance(each, GradeRequest) and each.role == "control"]
+    assert (rubric.given, rubric.expected_behavior) == (STAY.given, "Names {total} euros")
+    assert [each.control for each in controls] == ["evasive", "off_topic", "near_miss"]
+    assert {each.expected_behavior for each in controls} == {f"Names {80 * nights_of(result)[0]} euros"}
+    assert not any("{" in text for each in controls for text in (each.given, each.conversation[-1].content))
+
+
+async def test_criteria_are_filled() -> None:
+    asked = ScriptedModel({"judge": [{"rulings": {"1": {"reasoning": "-", "quote": "", "ruling": "not_met"}}}]})
+    then = Expectation(criteria=["Names {total} euros"], evaluator=SUCCESS, controls=False)
+    script = [Step(user="What do {nights} nights cost?")]
+
+    await Engine(asked, seed=7, rubric_folder=None).evaluate(
+        ScenarioTest(**{**fields_of(STAY), "then": then, "script": script}), app
+    )
+
+    ruled = [each for each in asked.requests if isinstance(each, CriteriaRequest)]
+    assert {each.criteria["1"] for each in ruled} == {f"Names {row['total']} euros" for row in ROWS}
+
+
+def fields_of(test: ScenarioTest) -> dict[str, Any]:
+    return {name: getattr(test, name) for name in ("title", "given", "when", "then", "sample_size", "cases")}
+
+
+def scripted(**fields: Any) -> ScenarioTest:
+    """Return the scenario with given words, measured by a scorer."""
+    then = Expectation(scorer=Contains(texts=["{total} euros"]), evaluator=ProportionEvaluator(min_proportion=0.9))
+    script = [Step(user="What do {nights} nights cost?")]
+    return ScenarioTest(**{**fields_of(STAY), "then": then, "script": script, **fields})
+
+
+async def test_scorers_have_the_row_and_its_columns() -> None:
+    seen: list[tuple[Any, Any]] = []
+
+    def right(output: str, total: int, inputs: Any) -> bool:
+        seen.append((total, inputs))
+        return f"{total} euros" in output
+
+    then = Expectation(scorer=right, evaluator=ProportionEvaluator(min_proportion=0.9))
+    result = await Engine(seed=7).evaluate(scripted(then=then), app)
+
+    assert sorted(seen, key=str)[::3] == sorted([(row["total"], row) for row in ROWS] * 3, key=str)[: len(seen)][::3]
+    assert sum(result.expectations[0].scores) == sum(nights <= 3 for nights in nights_of(result))
+
+
+async def test_cases_do_not_depend_on_how_many_trials_are_under_way() -> None:
+    one, many = [await Engine(seed=7, concurrency=concurrency).evaluate(scripted(), app) for concurrency in (1, 30)]
+
+    assert sorted(nights_of(one)[:5]) == [1, 2, 3, 5, 7]
+    assert nights_of(one) == nights_of(many)
+    assert one.expectations[0].results == many.expectations[0].results
+
+
+async def test_a_resumed_run_keeps_the_case_of_each_trial_and_its_rows_show_it(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    whole = await Engine(seed=7).evaluate([scripted()], Desk())
+    engine = Engine(seed=7, store=store, concurrency=2)
+    cut = await engine.evaluate([scripted()], Desk(turn=6, stop=engine.stop))
+
+    resumed = await Engine(store=store, resume=cut.run.run_id).evaluate([scripted()], Desk())
+
+    assert cut.run.stopped
+    assert nights_of(resumed) == nights_of(whole)
+    assert resumed[0].expectations[0].results == whole[0].expectations[0].results
+    assert [row.inputs["nights"] for row in rows_at(store, resumed.run.run_id)] == nights_of(whole)
+
+
+async def test_another_table_is_another_run(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    first = await Engine(seed=7, store=store).evaluate([scripted()], app)
+
+    with pytest.raises(DefinitionError, match=r"cases was '5 \(.*' and is '4 \("):
+        await Engine(store=store, resume=first.run.run_id).evaluate([scripted(cases=ROWS[1:])], app)
+
+
+async def test_with_a_verdict_for_each_case_each_has_a_result() -> None:
+    result = await Engine(seed=7).evaluate([scripted(per_case=True, sample_size=30)], app)
+
+    assert {each.title: each.outcome for each in result} == {
+        f"Price of {nights} nights": "pass" if nights <= 3 else "fail" for nights in (1, 2, 3, 5, 7)
+    }
+    assert all(each.trials == 30 for each in result)
+
+
+async def test_one_scenario_with_a_verdict_for_each_case_is_no_single_result() -> None:
+    with pytest.raises(DefinitionError, match=r"give a list, \[scenario\]"):
+        await Engine(seed=7).evaluate(scripted(per_case=True), app)
