@@ -29,6 +29,12 @@ def short_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simeval.suites.apps.socket_app.QUIET_SECONDS", 0.2)
 
 
+@pytest.fixture
+def slow_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the server time to greet all connections before one of them is looked at."""
+    monkeypatch.setattr("simeval.suites.apps.socket_app.AT_HAND_SECONDS", 0.3)
+
+
 def in_tokens(number: int, message: str) -> Frames:
     """Answer in tokens, with a status before them."""
     return [
@@ -73,7 +79,7 @@ async def held(app: SocketApp, *said: str) -> tuple[list[str], list[str | None]]
         (SocketServer(), {}, None),
         (SocketServer([WELCOME]), {}, "Welcome to the shop!"),
         (SocketServer([WELCOME, {"text": "What can I do?"}]), {}, "Welcome to the shop!\nWhat can I do?"),
-        (SocketServer([WELCOME], greets_late=True), {}, "Welcome to the shop!"),
+        (SocketServer([WELCOME], greets_late=1), {}, "Welcome to the shop!"),
         (SocketServer([{"type": "connected"}]), {}, None),
         (SocketServer([WELCOME], in_tokens), {"until": {"type": "done"}}, "Welcome to the shop!"),
         (SocketServer(STREAMED, in_tokens), {"until": {"type": "done"}}, "Welcome"),
@@ -100,8 +106,41 @@ def test_an_app_that_may_have_greeted_late_is_listened_to_for_as_long_again(took
     assert _patience_after(took) == listens
 
 
-@pytest.mark.parametrize("greets_late", [False, True])
-async def test_a_greeting_is_no_turn_of_a_trial(greets_late: bool) -> None:
+@pytest.mark.parametrize("turn", [2, 3])
+async def test_a_greeting_that_comes_turns_later_is_no_answer(turn: int, slow_looks: None) -> None:
+    async with socket_server(SocketServer([WELCOME], greets_late=turn)) as server, (app := SocketApp(url=server.url)):
+        for first in (turn, 1):  # the first finds out that it greets
+            answers, greetings = await held(app, "a", "b", "c")
+
+            assert answers == ["answer 1 to a", "answer 2 to b", "answer 3 to c"]
+            assert [greetings.index(each) + 1 for each in greetings if each] == [first]
+
+
+async def test_a_conversation_that_began_before_a_late_greeting_waits_for_its_own(slow_looks: None) -> None:
+    async with socket_server(SocketServer([WELCOME], greets_late=4)) as server, SocketApp(url=server.url) as app:
+        begun: list[ChatMessage] = [{"role": "user", "content": "x"}]
+        first = await app(begun, {})
+        await held(app, "a", "b", "c")
+        begun += [{"role": "assistant", "content": first.response}, {"role": "user", "content": "y"}]
+        second = await app(begun, first.state)
+        await app.leave(second.state)
+
+    assert (first.response, second.response) == ("answer 1 to x", "answer 2 to y")
+    assert second.metadata[GREETING] == "Welcome to the shop!"
+
+
+async def test_the_silent_connection_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simeval.suites.apps.socket_app.LONGEST_GREETING_SECONDS", 0.0)
+
+    async with socket_server(SocketServer()) as server, (app := SocketApp(url=server.url)):
+        await held(app, "a")
+        await held(app, "a")
+
+    assert server.opened == 3
+
+
+@pytest.mark.parametrize("greets_late", [0, 1])
+async def test_a_greeting_is_no_turn_of_a_trial(greets_late: int) -> None:
     async with socket_server(SocketServer([WELCOME], greets_late=greets_late)) as server:
         result = await Engine().evaluate(THREE_TURNS, SocketApp(url=server.url))
 
@@ -110,7 +149,9 @@ async def test_a_greeting_is_no_turn_of_a_trial(greets_late: bool) -> None:
         asked = [message.content for message in conversation.messages if message.role == "user"]
         answers = [message.content for message in conversation.responses]
         assert answers == [f"answer {number} to {each}" for number, each in enumerate(asked, 1)]
-        assert conversation.responses[0].metadata[GREETING] == "Welcome to the shop!"
+        assert [each.metadata[GREETING] for each in conversation.responses if GREETING in each.metadata] == [
+            "Welcome to the shop!"
+        ]
 
 
 async def test_an_answers_seconds_are_not_those_of_the_listening(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,44 +23,50 @@ def one_frame(number: int, message: str) -> Frames:
 class SocketServer:
     """A server of an app: its `greeting`, what it `answers` to the message of a number, and when it greets.
 
-    One that greets `late` does so on no connection before it has got a first message on any.
+    One that greets `late` does so on no connection before it has got so many messages in all.
     """
 
     greeting: Frames = ()
     answers: Callable[[int, str], Frames] = one_frame
-    greets_late: bool = False
+    greets_late: int = 0
     url: str = ""
     opened: int = 0
+    asked: int = 0
     bodies: list[Any] = field(default_factory=list)
-    was_asked: asyncio.Event = field(default_factory=asyncio.Event)
+    may_greet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Hold a conversation."""
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         self.opened += 1
-        waiting: asyncio.Queue[str | None] = asyncio.Queue()
-        speaking = asyncio.create_task(self._speak(socket, waiting))
+        self._count(0)
+        greeting = asyncio.create_task(self._greet(socket))
+        number = 0
         async for frame in socket:
-            self.was_asked.set()
-            waiting.put_nowait(frame.data)
-        waiting.put_nowait(None)
-        self.was_asked.set()
-        await asyncio.gather(speaking, return_exceptions=True)
+            number += 1
+            self._count(1)
+            body = json.loads(frame.data)
+            self.bodies.append(body)
+            if self.may_greet.is_set():
+                await greeting
+            await _send(socket, self.answers(number, body["message"]))
+        greeting.cancel()
         return socket
 
-    async def _speak(self, socket: web.WebSocketResponse, waiting: asyncio.Queue[str | None]) -> None:
-        if self.greets_late:
-            await self.was_asked.wait()
-        for frame in self.greeting:
-            await socket.send_str(json.dumps(frame))
-        number = 0
-        while (asked := await waiting.get()) is not None:
-            number += 1
-            body = json.loads(asked)
-            self.bodies.append(body)
-            for frame in self.answers(number, body["message"]):
-                await socket.send_str(json.dumps(frame))
+    def _count(self, messages: int) -> None:
+        self.asked += messages
+        if self.asked >= self.greets_late:
+            self.may_greet.set()
+
+    async def _greet(self, socket: web.WebSocketResponse) -> None:
+        await self.may_greet.wait()
+        await _send(socket, self.greeting)
+
+
+async def _send(socket: web.WebSocketResponse, frames: Frames) -> None:
+    for frame in frames:
+        await socket.send_str(json.dumps(frame))
 
 
 @asynccontextmanager

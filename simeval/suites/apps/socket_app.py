@@ -1,12 +1,14 @@
 """An app behind a WebSocket: a connection a conversation, a message made of a template for each turn.
 
-open ──► opening (the app's own first frames) ──► message ──► answer ──► message ...      unknown: it is found out once
+open ──► opening (the app's own first frames) ──► message ──► answer ──► message ...
+silent connection ──► a frame that nobody asked for: the app greets late
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 1.0  # for which an app that greets is silent at most, as far as nothing else is known
 LONGEST_QUIET_SECONDS = 30.0  # once for an app: one that greets late may also answer late
-LONGEST_GREETING_SECONDS = 10.0  # for which the greeting of an app that greeted before is waited for
+LONGEST_GREETING_SECONDS = 10.0  # for which a greeting is waited for, on the silent connection and after it
 AT_HAND_SECONDS = 0.001  # for frames that have come
 
 
@@ -45,6 +47,12 @@ class SocketLine:
     socket: aiohttp.ClientWebSocketResponse
     wire: Wire
     opened: float = field(default_factory=perf_counter)
+    is_greeted: bool = False  # or no greeting is waited for any more
+
+    @property
+    def age(self) -> float:
+        """The seconds since it was opened."""
+        return perf_counter() - self.opened
 
     async def close(self) -> None:
         """Close it."""
@@ -76,10 +84,25 @@ class SocketLine:
 
 @dataclass(slots=True)
 class Opening:
-    """How many frames an app sends before it is asked anything, None while that is unknown; or whether it ends them."""
+    """How an app opens conversations: by so many frames before it is asked (None: unknown), or by one that ends them.
+
+    An app that seems not to greet may do so late. A silent connection finds that out: it is opened before the first
+    conversation, and watched for ten seconds while conversations go on. `quiet_seconds` after it was opened it had
+    heard nothing.
+    """
 
     frames: int | None = None
     is_ended: bool = False
+    silent: SocketLine | None = None
+    quiet_seconds: float = 0.0
+    watched: anyio.Lock = field(default_factory=anyio.Lock)
+
+    def __reduce__(self) -> tuple[type[Opening], tuple[int | None, bool]]:
+        return Opening, (self.frames, self.is_ended)
+
+    def is_due(self, line: SocketLine, age: float) -> bool:
+        """Return whether the app has greeted a line of this age, and nobody has noticed."""
+        return bool(self.frames) and not line.is_greeted and age >= self.quiet_seconds
 
     def is_over(self, count: int, *, is_last: bool) -> bool:
         """Return whether nothing more comes after so many frames."""
@@ -130,6 +153,8 @@ class SocketApp(DescribedApp):
     async def _asked(
         self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
     ) -> Session:
+        if kept.line is None:
+            await self._open_silent(kept)
         line: SocketLine = kept.line or await self._opened(kept, may_renew)
         reply.status, reply.is_stream = "a WebSocket", self.until is not None
         try:
@@ -141,11 +166,22 @@ class SocketApp(DescribedApp):
             kept = replace(kept, theirs=reply.session or kept.theirs)
             content = self._content(self._values(messages, kept))
             await self._say(content if isinstance(content, str) else json.dumps(content), line.socket, reply)
-            await self._hear_answer(line, reply, kept if is_unsure else None)
+            await self._hear_answer(line, reply, is_unsure=is_unsure)
         except BaseException:  # also where it is ended: nobody else knows of the connection yet
             await self.leave({"line": line})
             raise
         return replace(kept, theirs=reply.session or kept.theirs, line=line)
+
+    async def leave(self, state: Mapping[str, Any]) -> None:
+        """Close the connection of a conversation, and with the last one the silent connection."""
+        await super(SocketApp, self).leave(state)
+        if self._wire.users == 1:
+            await self._close_silent()
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._wire.users == 2:  # this one and the silent connection
+            await self._close_silent()
+        await super(SocketApp, self).__aexit__(*exc)
 
     async def _opened(self, kept: Session, may_renew: MayRenew = lambda: False) -> SocketLine:
         await self._wire.__aenter__()
@@ -194,6 +230,7 @@ class SocketApp(DescribedApp):
             reply.session, count = opening.session, count + is_of_use
         if opening.speaks:
             reply.keep_greeting(opening.text if self.until else opening.lines)
+        line.is_greeted = known != 0 and bool(known or count)
         if known is None and count:
             self._opening.frames, self._opening.is_ended = count, is_last
         return known is None and not count
@@ -201,13 +238,16 @@ class SocketApp(DescribedApp):
     def _patience(self, count: int) -> float | None:
         """Return the seconds in which the next frame of an opening must come, after so many."""
         if self._opening.frames is not None:
-            return _quiet(LONGEST_GREETING_SECONDS)
+            return _quiet(max(LONGEST_GREETING_SECONDS, 2 * self._opening.quiet_seconds))
         return None if self.greets and not count else _quiet(QUIET_SECONDS)
 
     async def _hear_nothing(self, line: SocketLine, reply: Reply) -> None:
-        """Raise AppFailure where the app has said more than its answer: the next one would be taken for another's."""
+        """Take in a late greeting. Raise AppFailure where the app has said more than its answer."""
+        await self._watch_silent()
+        if self._opening.frames and not line.is_greeted:
+            await self._hear_opening(line, reply)
         while (value := await line.heard_within(AT_HAND_SECONDS, reply)) is not MISSING:
-            if speaks(value, self._read):
+            if speaks(value, self._read):  # the next answer would be taken for another's
                 self._opening.frames = None if self.greets is None else self._opening.frames  # it may have greeted late
                 raise AppFailure(_said_more(value))
 
@@ -219,30 +259,32 @@ class SocketApp(DescribedApp):
         except OSError as error:
             raise AppFailure("it has closed the connection") from error
 
-    async def _hear_answer(self, line: SocketLine, reply: Reply, unsure: Session | None) -> None:
-        """Take in the frames of the answer; if it is `unsure` whether the app greets, find that out with it.
+    async def _hear_answer(self, line: SocketLine, reply: Reply, *, is_unsure: bool) -> None:
+        """Take in the frames of the answer, and find out whether they were a late greeting.
 
-        Raises AppFailure.
+        Where that `is_unsure`, listen for more. Raises AppFailure.
         """
-        value = await line.heard(reply)
-        while True:
-            while not self._is_complete(value, reply):
-                value = await line.heard(reply)
-            reply.end()
-            if unsure is None:
-                return
-            value = MISSING if self._opening.frames else await self._more_after(line, reply)
-            if value is MISSING and not self._opening.frames:
-                self._opening.frames = 0
-                return
-            if not self._opening.frames:
-                clock = perf_counter()
-                if not await self._greets_unasked(unsure, clock - line.opened):
-                    raise AppFailure(_said_more(value))
-                reply.pass_over(perf_counter() - clock)
-            self._opening.frames = self._opening.frames or 1  # and it has greeted late, as others have
+        await self._hear_whole(line, reply)
+        age = line.age
+        more = await self._more_after(line, reply) if is_unsure and not self._opening.frames else MISSING
+        clock = perf_counter()
+        await self._watch_silent(AT_HAND_SECONDS if more is MISSING else _quiet(max(line.age, QUIET_SECONDS)))
+        if self._opening.is_due(line, age):
+            line.is_greeted = True
+            reply.pass_over(0.0 if more is MISSING else perf_counter() - clock)
             reply.greeted()
-            unsure, value = None, await line.heard(reply) if value is MISSING else value
+            await self._hear_whole(line, reply, more)
+        elif more is not MISSING:
+            raise AppFailure(_said_more(more))
+        elif is_unsure:
+            self._opening.frames = self._opening.frames or 0
+
+    async def _hear_whole(self, line: SocketLine, reply: Reply, first: Any = MISSING) -> None:
+        """Take in frames up to the end of an answer, or of a greeting. Raises AppFailure."""
+        value = await line.heard(reply) if first is MISSING else first
+        while not self._is_complete(value, reply):
+            value = await line.heard(reply)
+        reply.end()
 
     def _is_complete(self, value: Any, reply: Reply) -> bool:
         """Take in a frame, and return whether the answer is complete. Raises AppFailure."""
@@ -265,27 +307,53 @@ class SocketApp(DescribedApp):
 
     async def _more_after(self, line: SocketLine, reply: Reply) -> Any:
         """Return what the app says after its answer, without being asked; MISSING if it is silent."""
-        deadline = perf_counter() + _quiet(_patience_after(perf_counter() - line.opened))
+        deadline = perf_counter() + _quiet(_patience_after(line.age))
         while (left := deadline - perf_counter()) > 0:
             value = await line.heard_within(left, reply)
             if value is MISSING or speaks(value, self._read):
                 return value
         return MISSING
 
-    async def _greets_unasked(self, kept: Session, seconds: float) -> bool:
-        """Return whether the app says something to one who is silent for twice as many seconds."""
+    async def _open_silent(self, kept: Session) -> None:
+        """Open the connection that shows whether the app greets, before the first conversation begins."""
+        if self.greets is not None or self._opening.frames is not None:
+            return
+        async with self._opening.watched:
+            if self._opening.silent is None:
+                with suppress(AppFailure):  # then answers alone show it
+                    self._opening.silent = await self._opened(replace(kept, given=uuid4().hex))
+
+    async def _watch_silent(self, seconds: float = AT_HAND_SECONDS) -> None:
+        """Find out whether the silent connection was greeted, or is within so many seconds."""
+        opening = self._opening
+        if opening.silent is None:
+            return
+        async with opening.watched:
+            if (silent := opening.silent) is None:
+                return
+            age = silent.age
+            heard = await self._hears_unasked(silent, seconds)
+            if heard is None and age < LONGEST_GREETING_SECONDS:
+                opening.quiet_seconds = age
+                return
+            opening.frames = (opening.frames or 1) if heard else opening.frames
+            await self._close_silent()
+
+    async def _hears_unasked(self, silent: SocketLine, seconds: float) -> bool | None:
+        """Return whether the app says something within so many seconds; None if it is silent."""
         aside = Reply(self._read)
-        line = await self._opened(replace(kept, given=uuid4().hex))
-        try:
-            with anyio.move_on_after(_quiet(2 * max(seconds, QUIET_SECONDS))):
-                while not speaks(await line.heard(aside), self._read):
+        with anyio.move_on_after(seconds):
+            try:
+                while not speaks(await silent.heard(aside), self._read):
                     pass
-                return True
-        except AppFailure:
-            return False
-        finally:
-            await self.leave({"line": line})
-        return False
+            except AppFailure:
+                return False
+            return True
+        return None
+
+    async def _close_silent(self) -> None:
+        silent, self._opening.silent = self._opening.silent, None
+        await super(SocketApp, self).leave({"line": silent})
 
 
 def _patience_after(seconds: float) -> float:
