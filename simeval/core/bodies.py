@@ -24,14 +24,25 @@ def most_bytes() -> int:
     return _MOST.get()
 
 
+class Bound:
+    """The bound of one answer."""
+
+    def __init__(self) -> None:
+        self._most, self._read = most_bytes(), 0
+
+    def passed(self, piece: bytes) -> bytes:
+        """Return the next piece of the answer. Raises AnswerTooLarge."""
+        self._read += len(piece)
+        if self._read > self._most:
+            raise AnswerTooLarge(self._most)
+        return piece
+
+
 async def bounded(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """Yield the pieces of an answer. Raises AnswerTooLarge."""
-    most, read = most_bytes(), 0
+    bound = Bound()
     async for piece in pieces:
-        read += len(piece)
-        if read > most:
-            raise AnswerTooLarge(most)
-        yield piece
+        yield bound.passed(piece)
 
 
 async def lines_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

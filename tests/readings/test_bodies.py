@@ -11,7 +11,7 @@ from aiohttp import web
 
 from simeval.core.bodies import allow_bytes
 from simeval.core.conversation import ChatMessage
-from simeval.errors import ModelError, ModelUnusable
+from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.models.providers.litellm_model import LiteLLMModel, load_litellm
@@ -103,10 +103,11 @@ MODELS: list[Callable[..., Model]] = [
     partial(LiteLLMModel, "openai/x"),
     partial(LiteLLMModel, "anthropic/claude-haiku-4-5"),
     partial(LiteLLMModel, "gemini/gemini-2.5-flash"),
+    partial(LiteLLMModel, "amazon_nova/nova-micro"),
     partial(LiteLLMModeration, "openai/omni-moderation-latest"),
 ]
 each_road = pytest.mark.parametrize(
-    "made", MODELS, ids=["openai-compatible", "openai", "anthropic", "gemini", "moderation"]
+    "made", MODELS, ids=["openai-compatible", "openai", "anthropic", "gemini", "amazon_nova", "moderation"]
 )
 
 
@@ -224,10 +225,16 @@ async def test_a_model_that_redirects_is_not_followed_and_the_error_names_both_a
     assert "api_base" in error.problem
 
 
+async def test_a_provider_whose_answers_cannot_be_bounded_is_refused() -> None:
+    with pytest.raises(DefinitionError, match=r"reads answers without a bound .* write openai/"):
+        LiteLLMModel("aiohttp_openai/x").check()
+
+
 @pytest.mark.parametrize("packing", ["gzip", "identity", "br"])
-async def test_an_answer_through_litellm_is_unpacked_as_it_was_asked_for(packing: str) -> None:
+@pytest.mark.parametrize("name", ["openai/x", "amazon_nova/x"])
+async def test_an_answer_through_litellm_is_unpacked_as_it_was_asked_for(name: str, packing: str) -> None:
     async with serving(served(partial(packed, packing=packing))) as url:
-        model = LiteLLMModel("openai/x", {"api_base": url, "api_key": "none"})
+        model = LiteLLMModel(name, {"api_base": url, "api_key": "none"})
         try:
             if packing == "br":
                 with pytest.raises(ModelError, match="packed as 'br', which nobody asked for"):

@@ -65,6 +65,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
 }
 _OPENAI = "openai/"
 _LIKE_OPENAI = (_OPENAI, "hosted_vllm/", "lm_studio/", "llamafile/")  # whose list of models is where OpenAI's is
+_UNBOUNDED = "aiohttp_openai/"  # LiteLLM's experiment with a client of its own
 SCHEMA = "json_schema"  # the option; LiteLLM has none of this name
 _ANTHROPIC = ("anthropic", "claude")  # in the names of models that cache only up to marks
 _OWN_MARKS = "cache_control_injection_points"  # LiteLLM's option
@@ -125,6 +126,9 @@ class LiteLLMModel:
         if logs_in(base):
             do = "give it as a header: extra_headers={'Authorization': 'Basic ...'}"
             raise DefinitionError(f"model {self.name!r}", found="LiteLLM takes no password in api_base", do=do)
+        if self.name.startswith(_UNBOUNDED):
+            found = "its client reads answers without a bound and follows redirections"
+            raise DefinitionError(f"model {self.name!r}", found=found, do="write openai/ in place of aiohttp_openai/")
         try:
             litellm = load_litellm()
         except DefinitionError as error:

@@ -1,9 +1,9 @@
 """What is read of the answers to LiteLLM's calls: as much as may be, of the address that was asked alone.
 
-LiteLLM opens its clients itself, follows redirections with all headers, and reads and unpacks bodies whole. So both
-transports that its clients send through are told, once LiteLLM is loaded, to look at the answers of simeval's own
-calls; those of an app that is run in the same process are none of them. (Providers of its that have no asynchronous
-client go another way.)
+LiteLLM opens its clients itself, follows redirections with all headers, and reads and unpacks bodies whole. So the
+transports that its clients send through look at the answers of simeval's own calls, once LiteLLM is loaded; calls of
+an app in the same process are none of them. Some providers (amazon_nova, maritalk, nlp_cloud, oobabooga, petals) are
+asked in a thread, as logins and tables of models are: through httpx's synchronous transport.
 """
 
 import zlib
@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import httpx
 
-from simeval.core.bodies import AnswerTooLarge, bounded
+from simeval.core.bodies import AnswerTooLarge, Bound
 from simeval.errors import ModelError
 from simeval.models.providers.openai_format import ELSEWHERE, redirected
 
@@ -24,6 +24,7 @@ _GZIP = 31  # zlib's number for it
 _PIECE = 1 << 16  # bytes, unpacked
 
 Send = Callable[[Any, httpx.Request], Awaitable[httpx.Response]]
+SendInThread = Callable[[Any, httpx.Request], httpx.Response]
 
 
 @dataclass(slots=True)
@@ -59,6 +60,7 @@ def watch_transports() -> None:
 
     for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
         transport.handle_async_request = _watched(transport.handle_async_request)  # type: ignore[assignment, method-assign]
+    httpx.HTTPTransport.handle_request = _watched_in_thread(httpx.HTTPTransport.handle_request)  # type: ignore[assignment, method-assign]
 
 
 def _watched(send: Send) -> Send:
@@ -70,10 +72,29 @@ def _watched(send: Send) -> Send:
         answer = await send(transport, request)
         if answer.status_code in ELSEWHERE:
             await answer.aclose()
-            raise call.refuse(redirected(call.model, str(request.url), answer.headers.get("Location")))
+            raise _refused(call, request, answer)
         return _bounded(answer, call)
 
     return handle_async_request
+
+
+def _watched_in_thread(send: SendInThread) -> SendInThread:
+    def handle_request(transport: Any, request: httpx.Request) -> httpx.Response:
+        call = _call.get()
+        if call is None:
+            return send(transport, request)
+        request.headers["Accept-Encoding"] = _PACKED
+        answer = send(transport, request)
+        if answer.status_code in ELSEWHERE:
+            answer.close()
+            raise _refused(call, request, answer)
+        return _bounded(answer, call)
+
+    return handle_request
+
+
+def _refused(call: Call, request: httpx.Request, answer: httpx.Response) -> ModelError:
+    return call.refuse(redirected(call.model, str(request.url), answer.headers.get("Location")))
 
 
 def _bounded(answer: httpx.Response, call: Call) -> httpx.Response:
@@ -86,37 +107,41 @@ def _bounded(answer: httpx.Response, call: Call) -> httpx.Response:
     )
 
 
-class _Body(httpx.AsyncByteStream):
+class _Body(httpx.AsyncByteStream, httpx.SyncByteStream):
     def __init__(self, answer: httpx.Response, packing: str, call: Call) -> None:
-        self._answer, self._packing, self._call = answer, packing, call
+        self._answer, self._packing, self._call, self._bound = answer, packing, call, Bound()
+        self._unpack = zlib.decompressobj(_GZIP) if packing == _PACKED else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for piece in bounded(self._unpacked()):
+        async for packed in cast("httpx.AsyncByteStream", self._answer.stream):
+            for piece in self._unpacked(packed):
                 yield piece
-        except (AnswerTooLarge, zlib.error) as error:
-            raise self._call.refuse(self._malformed(str(error))) from error
+
+    def __iter__(self) -> Iterator[bytes]:
+        for packed in cast("httpx.SyncByteStream", self._answer.stream):
+            yield from self._unpacked(packed)
 
     async def aclose(self) -> None:
         await self._answer.aclose()
 
-    async def _unpacked(self) -> AsyncIterator[bytes]:
-        pieces = cast("httpx.AsyncByteStream", self._answer.stream)
-        if self._packing == "identity":
-            async for piece in pieces:
-                yield piece
-            return
-        if self._packing != _PACKED:
-            raise self._call.refuse(
-                self._malformed(f"the answer is packed as {self._packing!r}, which nobody asked for")
-            )
-        unpack = zlib.decompressobj(_GZIP)
-        async for piece in pieces:
-            packed = piece
-            while packed:
-                yield unpack.decompress(packed, _PIECE)
-                packed = unpack.unconsumed_tail
-        yield unpack.flush()
+    def close(self) -> None:
+        self._answer.close()
+
+    def _unpacked(self, packed: bytes) -> Iterator[bytes]:
+        """Yield the pieces of what came, unpacked. Raises ModelError."""
+        if self._packing not in (_PACKED, "identity"):
+            raise self._malformed(f"the answer is packed as {self._packing!r}, which nobody asked for")
+        try:
+            if self._unpack is None:
+                yield self._bound.passed(packed)
+                return
+            piece = bytes(_PIECE)
+            while packed or len(piece) == _PIECE:  # it may have more than it gave, with nothing left to unpack
+                piece = self._unpack.decompress(packed, _PIECE)
+                packed = self._unpack.unconsumed_tail
+                yield self._bound.passed(piece)
+        except (AnswerTooLarge, zlib.error) as error:
+            raise self._malformed(str(error)) from error
 
     def _malformed(self, problem: str) -> ModelError:
-        return ModelError(self._call.model, kind="malformed", problem=problem)
+        return self._call.refuse(ModelError(self._call.model, kind="malformed", problem=problem))
