@@ -65,6 +65,10 @@ def by_name_alone(message: str, *, thread_id: Any, **more: Any) -> str:
     return SEEN.take(thread_id)
 
 
+def by_annotation(message: str, conversation: str) -> str:
+    return SEEN.take(conversation)
+
+
 def of_all_messages(messages: list[dict[str, str]], session: str) -> str:
     return SEEN.take(session)
 
@@ -75,8 +79,15 @@ def behind_a_default(message: str, temperature: float = 0.2, chat_id: str = "") 
 
 
 BY_ID = [
-    by_thread, by_session, by_conversation, by_camel_case, by_name_alone, of_all_messages, behind_a_default
-]  # fmt: skip
+    by_thread,
+    by_session,
+    by_conversation,
+    by_camel_case,
+    by_name_alone,
+    by_annotation,
+    of_all_messages,
+    behind_a_default,
+]
 
 
 class TestAnIdOfTheConversation:
@@ -177,6 +188,7 @@ class TestOtherNames:
         [
             lambda message, foo: SAID,
             lambda message, context: SAID,
+            lambda message, conversation: SAID,
             lambda message, config: SAID,
             lambda message, state, user: SAID,
             lambda text, data: SAID,

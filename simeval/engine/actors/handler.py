@@ -283,6 +283,8 @@ def _role(parameter: inspect.Parameter) -> Role | None:
             return "history"
         if re.match(r"(typing\.)?(dict|\w*mapping)\b", written, re.IGNORECASE):
             return "state"
+        if name == "conversation" and written != "str":
+            return None  # an id to some, all that was said to others
     return _KNOWN.get(name) or ("state" if parameter.name.startswith("_") else None)
 
 
