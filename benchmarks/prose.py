@@ -31,7 +31,9 @@ PAGES = (
     "docs/guides/judges.md",
     "docs/explanation/architecture.md",
 )
-KEPT = frozenset({"evaluators", "stats", "testing"})  # packages and pages within the limits, which stay there
+KEPT = frozenset(
+    {"evaluators", "scorers", "stats", "testing"}
+)  # packages and pages within the limits, which stay there
 
 
 def docstrings(source: str) -> Iterator[str]:

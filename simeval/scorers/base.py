@@ -1,8 +1,7 @@
-"""What a scorer is: a named function of a conversation or an example, with its arguments given by name.
+"""Scorers: named functions of a conversation or an example, with their arguments given by name.
 
-A plain function becomes a scorer with `@scorer`; a class inherits `Scorer` and has a `score` method, sync
-or async. What either returns is read by `simeval.scorers.returned`: a number, a boolean, a text, or a (nested) dict of
-them.
+A plain function becomes a scorer with `@scorer`; a class inherits `Scorer` and has a `score` method, sync or async.
+`simeval.scorers.returned` reads the result of either: a number, a boolean, a text, or a (nested) dict of them.
 """
 
 import inspect
@@ -38,11 +37,11 @@ _TEXTS = ("output", "input", "first_input", "title", "given", "when", "expected_
 _OF_THE_TRIAL = ("output", "conversation", "response", "responses", "seed")
 
 RunSync = Callable[[Callable[[], Any]], Awaitable[Any]]
-Callers = Callable[[Any], "Caller"]  # gives what asks a model of this name, or object; None means the engine's judge
+Callers = Callable[[Any], "Caller"]  # the caller of a model by name, or object; None means the engine's judge
 
 
 async def in_thread(call: Callable[[], Any]) -> Any:
-    """Return what `call` returns in a worker thread; where it does not return, it is left behind there."""
+    """Return the result of `call` in a worker thread; if cancelled, the thread is left behind."""
     return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
 
 
@@ -54,22 +53,22 @@ class Scorer:
     Of any conversation, simulated, recorded or live, the columns are `output` (the app's last answer), `input` (the
     message that it answers), `first_input` (the user's first message), `conversation` (the whole record), `response`
     (that answer with its context, metadata and tool calls), `responses` (every answer so), `context` (of that answer,
-    where the app gave one) and `seed`. An answer to a mere goodbye is not the last one. A simulated conversation has
-    the scenario's `title`, `given`, `when`, `facts`, too, an example of a dataset its own. `column_map` names the
-    column of a parameter that is called otherwise, {parameter: column}, also by a path with dots into one that holds a
-    mapping, such as "output.answer", or a list of mappings, such as "responses.metadata.sources".
+    if the app gave one) and `seed`. An answer to a mere goodbye is not the last one. A simulated conversation has the
+    scenario's `title`, `given`, `when`, `facts`, too, an example of a dataset its own. `column_map` names the column
+    for a parameter with another name, {parameter: column}, also by a path with dots into one that holds a mapping, such
+    as "output.answer", or a list of mappings, such as "responses.metadata.sources".
     """
 
-    score: Callable[..., Any]  # must be safe in several threads at once, where it is a plain function
-    default_score: ClassVar[str | None] = None  # the path concluded on where the expectation names none
-    paths: ClassVar[tuple[str, ...]] = ()  # all paths it ever gives, where that is known
+    score: Callable[..., Any]  # must be safe in several threads at once, if it is a plain function
+    default_score: ClassVar[str | None] = None  # the default path of an expectation
+    paths: ClassVar[tuple[str, ...]] = ()  # all paths it ever gives, if known
     timeout_seconds: ClassVar[float | None] = 60.0  # None for a scorer that bounds its own calls
     gives_ratings: ClassVar[bool] = True  # whether its numbers may be ratings from 1 to 10, as a judge's are
     quick: ClassVar[bool] = False  # whether a plain `score` is so quick that it may run in the event loop
     summarized: ClassVar[tuple[str, ...] | None] = None  # the parameters that `summarize` reads; all without it
     column_map: Mapping[str, str] = UNMAPPED
-    direction: Directions | None = None  # which way its values are better; None where nobody has said so
-    bounds: ClassVar[BoundsByPath | None] = None  # of its values; None where nobody has said so
+    direction: Directions | None = None  # which way its values are better; None if unknown
+    bounds: ClassVar[BoundsByPath | None] = None  # of its values; None if unknown
 
     def __new__(cls, *args: Any, **given: Any) -> Self:  # noqa: ARG004
         if given:
@@ -99,7 +98,7 @@ class Scorer:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """What is called to measure."""
+        """The function called to measure."""
         return self.score
 
     @property
@@ -108,7 +107,7 @@ class Scorer:
         return 0
 
     def check(self, columns: Collection[str] = COLUMNS) -> None:
-        """Raise DefinitionError where there is no score method, or it requires what is no column."""
+        """Raise DefinitionError without a score method, or if it requires an unknown column."""
         where = f"scorer {self.name}"
         if self.direction is not None:
             require_directions(self.direction, where)
@@ -145,39 +144,39 @@ class Scorer:
             raise DefinitionError(where, found=f"no column for {missing}", do=do)
 
     def direction_of(self, path: str) -> Direction | None:
-        """Return which way the value at a path is better: what this one was told, else what its class declares."""
+        """Return which way the value at a path is better: by this scorer's own setting, else by its class."""
         return direction_at(self.direction, path) or direction_at(type(self).direction, path)
 
     @property
     def summarizes(self) -> bool:
-        """Whether it has something to say of a whole dataset."""
+        """Return whether it summarises a whole dataset."""
         return type(self).summarize is not Scorer.summarize
 
     def bounds_of(self, path: str) -> Bounds | None:
-        """Return the smallest and the largest that the value at a path can be; None where that is not known."""
+        """Return the smallest and the largest possible value at a path; None if they are unknown."""
         return bounds_at(self.bounds, path)
 
     def bind(self, callers: Callers) -> "Scorer":  # noqa: ARG002
-        """Return this scorer as it shall be used in a run: one that asks models gets what asks them there."""
+        """Return this scorer for use in a run: one that asks models gets the run's callers."""
         return self
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:  # noqa: ARG002
-        """Return what is to be said of all examples of a dataset together, beside the summary of each metric.
+        """Return figures on all examples of a dataset together, besides the summary of each metric.
 
-        A scorer of a whole dataset overrides this; `scored` stands in the dataset's order, failures among it. One
-        that takes `alpha`, too, is given the error on each side of the run's intervals.
+        A scorer of a whole dataset overrides this; `scored` has the dataset's order and includes failures. One with a
+        parameter `alpha` gets the error on each side of the run's intervals.
         """
         return {}
 
     def summary(self, scored: Sequence[Scored], *, alpha: float) -> Mapping[str, Estimate]:
-        """Return what `summarize` does, with intervals of `alpha` on each side where it takes that."""
+        """Return the result of `summarize`, with intervals of `alpha` on each side if it takes that."""
         summarize: Callable[..., Mapping[str, Estimate]] = self.summarize
         return summarize(scored, alpha=alpha) if "alpha" in _named(summarize) else summarize(scored)
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:  # noqa: ARG002
-        """Do once for a scenario what its scores will need, before its first trial begins.
+        """Prepare once for a scenario, before its first trial begins.
 
-        `columns` are those that every trial shares. A Preparation with a failure says that nothing can be measured:
+        `columns` are the ones that every trial shares. A Preparation with a failure means that nothing can be measured:
         then no trial is paid for.
         """
         return None
@@ -188,10 +187,10 @@ class Scorer:
         return self.quick and not inspect.iscoroutinefunction(self.function)
 
     async def measure(self, columns: Mapping[str, Any], *, run_sync: RunSync = in_thread) -> Any:
-        """Call `score` with the columns it names and give what it returned.
+        """Call `score` with the columns it names and return its result.
 
-        A plain function runs in a worker thread, by `run_sync`, unless the scorer says it is `quick`. Raises
-        TimeoutError after `timeout_seconds`, where it has them.
+        A plain function runs in a worker thread, by `run_sync`, unless the scorer is `quick`. Raises TimeoutError after
+        `timeout_seconds`, if set.
         """
         call = partial(self.function, **self.arguments(columns))
         if self.is_at_once:
@@ -202,7 +201,7 @@ class Scorer:
         raise TimeoutError(f"no score within {in_words(self.timeout_seconds or 0)}")
 
     def arguments(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `score` is called with. Raises DefinitionError where a column that it requires is not there."""
+        """Return the arguments for `score`. Raises DefinitionError if a required column is missing."""
         function, mapped = self.function, self.column_map
         found = dict(columns) if _takes_any(function) else {n: columns[n] for n in _named(function) if n in columns}
         for name, column in mapped.items():
@@ -219,7 +218,7 @@ class Scorer:
         return [self.column_map.get(name, name) for name in _required(self.function)]
 
     def _no_column(self, missing: Sequence[str], columns: Mapping[str, Any]) -> DefinitionError:
-        """Return the error of parameters for which an answer or an example has nothing."""
+        """Return the error for parameters that an answer or an example has no column for."""
         where, paths = f"scorer {self.name}", [self.column_map.get(name, name) for name in missing]
         if "context" in paths and "responses" in columns:
             do = "return AppResponse(text, context=[...]), give a column context, or map the parameter to where it is"
@@ -230,7 +229,7 @@ class Scorer:
         return DefinitionError(where, found=f"no column for {missing}", do=f"the columns are {', '.join(columns)}")
 
     def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `score` is given of a dataset's columns, by its parameters' names: what a `Scored` holds."""
+        """Return the arguments for `score` from a dataset's columns, by parameter name, as a `Scored` holds them."""
         wanted = self.summarized if self.summarized is not None else _named(self.function)
         found = [(name, _column(columns, self.column_map.get(name, name))) for name in wanted]
         return {name: values[0] for name, values in found if values and name not in _OF_THE_TRIAL}
@@ -243,7 +242,7 @@ Scorer.__new__.__signature__ = inspect.signature(Scorer.__init__)  # type: ignor
 class ColumnScorer(Scorer):
     """The base of scorers with a name, a column map and a direction of their own, given when they are made.
 
-    A `direction` replaces what the class declares, for the paths that it names.
+    A `direction` replaces that of the class, for the paths that it names.
     """
 
     name: str = ""
@@ -325,11 +324,11 @@ def scorer(
     direction: Directions | None = None,
     bounds: BoundsByPath | None = None,
 ) -> FunctionScorer | Callable[[Callable[..., Any]], FunctionScorer]:
-    """Make a scorer of a function; `name` replaces the function's own, `column_map` says which column is meant.
+    """Make a scorer of a function; `name` replaces the function's own, `column_map` renames columns.
 
-    `direction` says which way its values are better: "higher", "lower" or "none", or these by {path: direction}.
-    Comparisons decide nothing by a value whose direction is not known. `bounds` are the smallest and the largest that
-    its values can be, or these by {path: bounds}; no interval reaches beyond them.
+    `direction` is which way its values are better: "higher", "lower" or "none", or these by {path: direction}.
+    Comparisons decide nothing by a value of unknown direction. `bounds` are the smallest and the largest that its
+    values can be, or these by {path: bounds}; no interval reaches beyond them.
     """
     if function is None:
         return lambda inner: scorer(inner, name=name, column_map=column_map, direction=direction, bounds=bounds)
@@ -349,13 +348,13 @@ def as_scorer(candidate: object, where: str = "Expectation.scorer") -> Scorer:
     do = "give a Scorer instance or a function"
     if isinstance(candidate, str):
         do = f"{do}, such as ValidJSON()"
-        if not where.startswith("experiment"):  # where an expectation names one of those that are listed
+        if not where.startswith("experiment"):  # an expectation may name one of the listed paths
             do += "; only suite files and expectations of experiments take names"
     raise DefinitionError(where, found=f"found {candidate!r}", do=do)
 
 
 def _fields_of(made: type[Scorer]) -> tuple[str, ...]:
-    """Return the fields that subclasses of Scorer annotate: what one without a constructor of its own is made with."""
+    """Return the annotated fields of a subclass of Scorer: the arguments of one without a constructor of its own."""
     classes = made.__mro__[: made.__mro__.index(Scorer)]
     annotated = ((name, kind) for each in classes[::-1] for name, kind in inspect.get_annotations(each).items())
     names = [name for name, kind in annotated if not name.startswith("_") and "ClassVar" not in str(kind)]
@@ -363,7 +362,7 @@ def _fields_of(made: type[Scorer]) -> tuple[str, ...]:
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the value of a column, or of a path with dots into one, as the only element; none where there is none."""
+    """Return a list with the value of a column, or of a path with dots into one; empty if it has none."""
     if name in columns:
         return [columns[name]]
     found: Any = columns

@@ -1,4 +1,4 @@
-"""Conditions on JSON values: equal to one, or by operators; and what stands at a path with dots."""
+"""Conditions on JSON values: equal to one, or by operators; and the value at a path with dots."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.scorers.values import folded, is_array, same, shown, stands_in
 
-ABSENT: Any = object()  # what stands at a path where nothing does
+ABSENT: Any = object()  # the value at a path that has none
 
 
 def _is_number(value: object) -> bool:
@@ -73,12 +73,12 @@ def show_condition(condition: object) -> str:
 
 
 def show_found(found: object) -> str:
-    """Return a value for a reason; "nothing" where there is none."""
+    """Return a value for a reason; "nothing" if there is no value."""
     return "nothing" if found is ABSENT else shown(found)
 
 
 def value_at(found: Any, path: str) -> Any:
-    """Return what stands at a path with dots, also through places of lists and names that have dots; else ABSENT."""
+    """Return the value at a path with dots, also through places of lists and names that have dots; else ABSENT."""
     return _at(found, path.split("."))
 
 

@@ -23,10 +23,10 @@ class EachTurn(ColumnScorer):
     """Measures each of the app's answers by another `scorer`: the least, the mean and the most of each of its values.
 
     The scorer sees a conversation that ends with the answer: `output` is the answer, `input` the message it answers,
-    `context` what the app gave as such with this answer, `response` all of it. Yes counts as 1 and no as 0. What is
-    concluded on by default is the worst turn. A turn that cannot be measured (the scorer raises ValueError: it has no
-    context, or makes no claim) is not among those summed up; "turns" says how many are, "not_measured" how many not.
-    The turn in which the user only thanks and takes leave is no question and is left out; `closings=True` measures it.
+    `context` the context given with this answer, `response` all of it. Yes counts as 1 and no as 0. The worst turn
+    decides by default. A turn that cannot be measured (the scorer raises ValueError: it has no context, or makes no
+    claim) is not among those summed up; "turns" is the number of measured turns, "not_measured" that of the others. A
+    turn with only thanks and a farewell from the user is no question and is left out; `closings=True` measures it.
     """
 
     scorer: Scorer = field(kw_only=False)
@@ -69,9 +69,9 @@ class EachTurn(ColumnScorer):
     async def score(self, conversation: Conversation, **columns: Any) -> dict[str, Any]:
         """Return "min", "mean" and "max" below the path of each value, "turns", "not_measured", "reason", "each".
 
-        The last is what every turn gave, numbered from 0 as trials are.
+        The last holds the result of every turn, numbered from 0 as trials are.
 
-        Raises what the scorer raises where no turn can be measured, and ValueError where there is none.
+        Raises the scorer's error if no turn can be measured, and ValueError without a turn.
         """
         each: list[dict[str, Any]] = []
         measured: list[object] = []
@@ -95,7 +95,7 @@ class EachTurn(ColumnScorer):
 
 
 def _bare(measured: object) -> object:
-    """Return what a scorer measured; of a Score without numbers among its details its value."""
+    """Return the result of a scorer; for a Score without numbers among its details its value."""
     if isinstance(measured, Score) and not metrics_of(measured.kept_details or {}):
         return measured.value
     return measured
@@ -113,7 +113,7 @@ def _summed_up(measured: list[object]) -> dict[str, float]:
 
 
 def _told(turn: Mapping[str, Any]) -> str:
-    """Say what a turn gave, in a few words."""
+    """Describe the result of a turn, in a few words."""
     numbers = metrics_of(turn["measured"]) if "measured" in turn else {}
     said = ", ".join(f"{path} {value:g}".lstrip() for path, value in numbers.items())
     return f"turn {turn['turn']}: {said or 'not measured'}"

@@ -37,7 +37,7 @@ class TurnMetric(Scorer):
     def score(self, conversation: Conversation) -> Mapping[str, float]:
         """Return the summary over the app's turns.
 
-        Raises ValueError where the app said nothing, or an answer was recorded without the time it took.
+        Raises ValueError if the app sent no text, or an answer was recorded without its response time.
         """
         return _summary(_known([self.of(message) for message in conversation.responses]))
 
@@ -62,7 +62,7 @@ class TurnsWithin(Scorer):
     def score(self, conversation: Conversation) -> Mapping[str, float]:
         """Return the share, and the counts it is made of.
 
-        Raises ValueError where the app said nothing, or an answer was recorded without the time it took.
+        Raises ValueError if the app sent no text, or an answer was recorded without its response time.
         """
         values = _known([self.metric.of(message) for message in conversation.responses])
         good = sum(value <= self.limit for value in values)

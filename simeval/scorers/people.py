@@ -1,4 +1,4 @@
-"""What people said of an answer, as a score: their feedback under a key, with who said it and how many."""
+"""People's feedback on an answer as a score: their ratings under a key, with who gave them and how many."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from simeval.scorers.base import ColumnScorer
 
 @dataclass(kw_only=True, eq=False)
 class PeoplesFeedback(ColumnScorer):
-    """What people said of an answer under `key`: the mean of their scores, of one person's or several.
+    """People's feedback on an answer under `key`: the mean of their scores, of one person's or several.
 
-    It reads the column `feedback`, which the answers of a stored run have: {key: {"score", "people", "said"}}. What
-    models and programs said is not in it.
+    It reads the column `feedback` of the answers of a stored run: {key: {"score", "people", "said"}}. Feedback of
+    models and programs is not in it.
     """
 
     key: str
@@ -32,7 +32,7 @@ class PeoplesFeedback(ColumnScorer):
         require(usable, f"scorer {self.name}: key", found=self.key, do="name a key of feedback, such as helpful")
 
     def score(self, feedback: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the `score`, how many `people` gave it, and as `reasoning` who said what.
+        """Return the `score`, how many `people` gave it, and as `reasoning` each person's feedback.
 
         Raises ValueError where nobody did.
         """

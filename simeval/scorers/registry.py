@@ -28,7 +28,7 @@ SCORERS = Registry("simeval.scorers", _can_be_made, suffix="Scorer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerOptions:
-    """What scorers by name may be made with: each takes those that it has an argument for; None is its own default.
+    """The options for scorers made by name: each takes those it has an argument for; None is its own default.
 
     `sentiment_model` is the `model` of the scorer named sentiment.
     """
@@ -40,7 +40,7 @@ class ScorerOptions:
 
 
 def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
-    """Return the scorer of a name, called by it. Raises DefinitionError where there is none, or it lacks an option."""
+    """Return the scorer of a name, called by it. Raises DefinitionError if it is unknown, or lacks an option."""
     if name in METRICS:
         return METRICS[name]
     kind = SCORERS.find(name)
@@ -57,9 +57,9 @@ def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
 
 
 def direction_by_name(name: str, path: str) -> Direction | None:
-    """Return which way a value of a scorer is better that is known by its name alone; None where that is not known.
+    """Return which way a value is better of a scorer known by its name alone; None if that is unknown.
 
-    The name is one of those here or a class, perhaps with a number: what results of older versions hold.
+    The name is a registered one or a class, perhaps with a number, as results of older versions have it.
     """
     plain = re.sub(r" \(\d+\)$", "", name)
     if plain in METRICS:

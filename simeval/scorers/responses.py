@@ -15,13 +15,13 @@ from simeval.core.conversation import (
 )
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
-REPLAYED = ("reference", "reference_tool_calls")  # columns of an answer that was given before, where it is replayed
+REPLAYED = ("reference", "reference_tool_calls")  # columns of the earlier answer, in a replay
 RESPONSE_PARTS = ("content", CONTEXT, "tool_calls", "metadata", "seconds")
 _LEAVES = ("content", "seconds")  # of these, which nothing is below
 
 
 def conversation_columns(conversation: Conversation) -> dict[str, Any]:
-    """Return the columns of a conversation: those of an answer only where there is one, `context` where it has one."""
+    """Return the columns of a conversation: those of an answer only if there is one, `context` if it has one."""
     return _columns(conversation, last_exchange(conversation))
 
 
@@ -55,14 +55,14 @@ def _columns(conversation: Conversation, exchange: Exchange | None) -> dict[str,
 
 
 def _recorded(before: Sequence[Message]) -> Mapping[str, Any]:
-    """Return the columns with what was answered before to the last message of the user, where it is a replay."""
+    """Return the columns with the earlier answer to the user's last message, if this is a replay."""
     asked = next((message for message in reversed(before) if message.role == "user"), None)
     found: Mapping[str, Any] = {} if asked is None else asked.metadata.get(RECORDED_ANSWER, {})
     return found
 
 
 def strange_part(path: str) -> bool:
-    """Return whether a path leads into an answer, to what no answer has."""
+    """Return whether a path leads into an answer, to a part that no answer has."""
     first, *rest = path.split(".")
     if first not in (LAST, EVERY) or not rest:
         return False

@@ -1,7 +1,7 @@
-"""What a scorer returned, read so that nothing of it disappears: numbers, texts as categories, details, or an error.
+"""Read a scorer's result so that nothing of it is lost: numbers, texts as categories, details, or an error.
 
-It may be a number, a boolean, a text, a (nested) dict of them, a dataclass or a pydantic model, a Score, or what
-LangSmith's evaluators return: {"key", "score", "value", "comment"}, a list of these, {"results": a list of these}.
+It may be a number, a boolean, a text, a (nested) dict of them, a dataclass or a pydantic model, a Score, or a result of
+LangSmith's evaluators: {"key", "score", "value", "comment"}, a list of these, {"results": a list of these}.
 """
 
 import re
@@ -15,8 +15,8 @@ from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 
 BARE = "value"  # the detail under which a scorer's bare text is kept
-REASONS = ("reasoning", "reason", "comment", "explanation", "why")  # details that say why, and are no categories
-_UNCOUNTED = (*REASONS, "model", "encoder", "method")  # nor are those that say by what it was measured
+REASONS = ("reasoning", "reason", "comment", "explanation", "why")  # details that give reasons, and are no categories
+_UNCOUNTED = (*REASONS, "model", "encoder", "method")  # nor are these, which name the measuring model or method
 _FEEDBACK = frozenset(
     ("key", "score", "value", "comment", "correction", "evaluator_info", "feedback_config", "extra")
 ) | {
@@ -29,10 +29,10 @@ _FORMS = "return a number, a boolean, a text or a dict of them"
 
 
 def select(measured: object, path: str | None, *, name: str) -> Score:
-    """Take one number out of what a scorer returned.
+    """Take one number out of a scorer's result.
 
-    `path` leads through nested dicts, with dots; without it the only number there is is taken. Raises
-    DefinitionError where there is no number at that place.
+    `path` leads through nested dicts, with dots; without it the only number there is is taken. Raises DefinitionError
+    if there is no number at that place.
     """
     if isinstance(measured, Score) and (path is None or path not in metrics_of(measured.details)):
         return _as_stored(measured, name)
@@ -65,15 +65,15 @@ def none_there(
 
 
 def shown(measured: object) -> str:
-    """Return what a scorer returned as an error shows it: alike for objects that differ by their address alone."""
+    """Return a scorer's result as an error shows it: alike for objects that differ by their address alone."""
     return f"{_ADDRESS.sub('', repr(measured)):.99}"
 
 
 def whole(measured: object, path: str | None, *, name: str, keeps_any: bool = False) -> Score:
-    """Take everything out of what a scorer returned: its details, and the number at `path`, or the only one.
+    """Take everything out of a scorer's result: its details, and the number at `path`, or the only one.
 
     Without such a number the value is NaN. A bare boolean stays one; a bare text is the detail "value", and so is any
-    other value of a scorer that `keeps_any` for its summary. Raises DefinitionError for what nothing can be made of.
+    other value of a scorer that `keeps_any` for its summary. Raises DefinitionError for a result that cannot be read.
     """
     if isinstance(measured, Score):
         return _as_stored(measured, name)
@@ -88,9 +88,9 @@ def whole(measured: object, path: str | None, *, name: str, keeps_any: bool = Fa
 
 
 def read_returned(measured: object, *, name: str) -> object:
-    """Return what a scorer returned as a number, a boolean, a text or a dict with names of its own.
+    """Return a scorer's result as a number, a boolean, a text or a dict with names of its own.
 
-    Raises DefinitionError for all else, None and an empty dict among it.
+    Raises DefinitionError for all else, including None and an empty dict.
     """
     where = f"scorer {name}"
     found = _unfolded(opened(measured), where)
@@ -115,7 +115,7 @@ def _require_distinct(paths: Sequence[str], where: str) -> None:
 
 
 def leaves_of(measured: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return all that stands in nested dicts and is none, each with its path; of a bare value the path is empty."""
+    """Return all leaves of nested dicts, each with its path; a bare value has an empty path."""
     if not isinstance(measured, Mapping):
         yield path, measured
         return
@@ -124,7 +124,7 @@ def leaves_of(measured: object, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def metrics_of(measured: object) -> dict[str, float | bool]:
-    """Return the numbers and booleans in what a scorer returned, by their paths; of a bare one the path is empty."""
+    """Return the numbers and booleans in a scorer's result, by their paths; a bare one has an empty path."""
     found = {}
     for path, leaf in leaves_of(measured):
         if (number := _number(leaf)) is not None:
@@ -133,9 +133,9 @@ def metrics_of(measured: object) -> dict[str, float | bool]:
 
 
 def parts_of(score: Score) -> Iterator[tuple[str, float | bool | str | None]]:
-    """Return what a score says of an answer, by path: numbers, categories, and None where a value is missing.
+    """Return the parts of a score, by path: numbers, categories, and None for a missing value.
 
-    Reasons, lists and other details are not among it. Where they hold no number, its own value is one.
+    Reasons, lists and other details are not among it. If they hold no number, its own value is one.
     """
     if not score.details:
         yield "", score.value
@@ -160,7 +160,7 @@ def _as_stored(score: Score, name: str) -> Score:
 
 
 def _json_of(measured: object, name: str) -> Any:
-    """Return what was measured in JSON's form. Raises DefinitionError for an object whose text would be a category."""
+    """Return a measurement in JSON's form. Raises DefinitionError for an object whose text would be a category."""
     found = opened(measured)
     if strange := not_json(found):
         raise DefinitionError(f"scorer {name}", found=f"it returned an object that is no JSON ({strange})", do=_FORMS)
@@ -168,14 +168,14 @@ def _json_of(measured: object, name: str) -> Any:
 
 
 def measured_of(score: Score) -> object:
-    """Return what a scorer returned, of its score."""
+    """Return a scorer's result, from its score."""
     if found := score.kept_details:
         return found[BARE] if set(found) == {BARE} else found
     return score.value
 
 
 def reason_at(details: Mapping[str, object], path: str) -> str:
-    """Return the reason that stands among details beside the value at a path, or nearest above it; empty without."""
+    """Return the reason among details beside the value at a path, or nearest above it; empty without."""
     texts = {at: leaf for at, leaf in leaves_of(details) if isinstance(leaf, str) and _is_reason(at)}
     within, parents = path.split("."), [path] if path else []
     parents += [".".join(within[:depth]) for depth in range(len(within) - 1, -1, -1)]
@@ -192,7 +192,7 @@ def _is_reason(path: str) -> bool:
 
 
 def _number(leaf: object) -> float | bool | None:
-    if type(leaf) in (bool, float, int):  # what is below takes ten times as long
+    if type(leaf) in (bool, float, int):  # the code below takes ten times as long
         return leaf if isinstance(leaf, bool) else float(cast("float", leaf))
     if isinstance(leaf, SupportsFloat) and not isinstance(leaf, type) and getattr(leaf, "shape", ()) == ():
         is_flag = type(leaf).__name__ in ("bool", "bool_")  # numpy's own is not bool
@@ -201,7 +201,7 @@ def _number(leaf: object) -> float | bool | None:
 
 
 def _is_category(path: str, leaf: object) -> bool:
-    """Return whether something is a category, or one that is missing."""
+    """Return whether something is a category, or a missing one."""
     return (leaf is None or isinstance(leaf, str)) and not any(part in _UNCOUNTED for part in path.split("."))
 
 
@@ -235,7 +235,7 @@ def _is_feedback(found: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _of_feedback(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Return the score under the key, or the value where there is no score; all else under its own name below."""
+    """Return the score under the key, or the value if there is no score; all else under its own name below."""
     key, score, value = found["key"], found.get("score"), found.get("value")
     yield key, value if score is None else score
     rest = {name: each for name, each in found.items() if name not in ("key", "score", "value") and each is not None}

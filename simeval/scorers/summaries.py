@@ -15,7 +15,7 @@ from simeval.scorers.returned import metrics_of, read_returned
 class SummaryFunction(Scorer):
     """A scorer made of a function of all rows together, such as `summary_scorer` makes; it can still be called so.
 
-    Rows that were not answered or not measured are in no column, and the method says how many they are.
+    Rows that were not answered or not measured are in no column, and the method gives their number.
     """
 
     quick = True
@@ -30,19 +30,19 @@ class SummaryFunction(Scorer):
         return self._name
 
     def check(self, columns: Collection[str] = COLUMNS) -> None:
-        """Raise DefinitionError where a parameter is no column, and no column in the plural."""
+        """Raise DefinitionError if a parameter is no column, and no column in the plural."""
         strange = [name for name in self._parameters if _column(name, columns) is None]
         do = f"name columns, in the plural if you like (outputs): {', '.join(columns)}"
         require(bool(self._parameters) and not strange, f"scorer {self.name}", found=f"parameters {strange}", do=do)
 
     def score(self, **columns: Any) -> object:
-        """Return what one row has for each parameter; nothing of it is a metric of that row."""
+        """Return the values of one row for each parameter; none of them is a metric of that row."""
         return [plain(columns[_column(name, columns) or name]) for name in self._parameters]
 
     def summarize(self, scored: Sequence[Scored]) -> Mapping[str, Estimate]:
-        """Return the numbers that the function gives of all rows, without an interval: nobody knows what they are.
+        """Return the numbers that the function gives of all rows, without an interval: their nature is unknown.
 
-        Raises DefinitionError for what is no number, text or dict of them, and what the function raises.
+        Raises DefinitionError for a result that is no number, text or dict of them, and the function's errors.
         """
         rows = [each.measured for each in scored if isinstance(each.measured, list)]
         missing = len(scored) - len(rows)
@@ -71,6 +71,6 @@ def summary_scorer(function: Callable[..., Any]) -> SummaryFunction:
 
 
 def _column(parameter: str, columns: Collection[str]) -> str | None:
-    """Return the column that a parameter means; None where there is none."""
+    """Return the column that a parameter means; None if it has none."""
     names = ("output",) if parameter == "outputs" else (parameter, parameter.removesuffix("s"))
     return next((name for name in names if name in columns), None)

@@ -1,4 +1,4 @@
-"""What scorers have in common: values as texts, as JSON, when two are the same, and how good a ranking is."""
+"""Helpers of scorers: values as texts, as JSON, when two are the same, and how good a ranking is."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def stands_in(phrase: str, text: str) -> bool:
         return phrase in text
     digits, plain_numbers = text.translate(_UNGROUPED), filter(str.isdigit, _NUMBER.findall(phrase))
     if not all(map(digits.__contains__, plain_numbers)) or not all(part in text for part in _NUMBER.split(phrase)):
-        return False  # as most are, told in a tenth of the time
+        return False  # as most are, decided in a tenth of the time
     return any(wanted in found for wanted in by_value(phrase) for found in by_value(text))
 
 
@@ -105,12 +105,12 @@ def same(found: object, wanted: object) -> bool:
 
 
 def is_array(value: object) -> TypeGuard[Sequence[Any]]:
-    """Return whether a value is what JSON calls an array."""
+    """Return whether a value is an array in JSON's sense."""
     return isinstance(value, (list, tuple))
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a JSON text. Raises ValueError saying what is wrong, also for NaN, Infinity and deep nesting.
+    """Return the value of a JSON text. Raises ValueError with the reason, also for NaN, Infinity and deep nesting.
 
     The standard library reads NaN and Infinity, which are no JSON, and 1e999 as the latter; it refuses long whole
     numbers, which are JSON.
@@ -122,7 +122,7 @@ def read_json(text: str) -> Any:
 
 
 def given(reference: object, scorer: str) -> Any:
-    """Return the reference. Raises DefinitionError where there is none: nothing can be measured against nothing."""
+    """Return the reference. Raises DefinitionError without one: nothing can be measured against nothing."""
     if reference is None:
         do = "give the example one, or name its column: column_map={'reference': ...}"
         raise DefinitionError(f"scorer {scorer}", found="no reference", do=do)
@@ -130,13 +130,13 @@ def given(reference: object, scorer: str) -> Any:
 
 
 def average_precision(relevant: Sequence[bool]) -> float:
-    """Return the mean, over what is relevant in a ranking, of the precision down to its place; 0 where nothing is."""
+    """Return the mean, over the relevant places of a ranking, of the precision down to each; 0 without any."""
     precisions = [sum(relevant[:place]) / place for place, hit in enumerate(relevant, 1) if hit]
     return sum(precisions) / len(precisions) if precisions else 0.0
 
 
 def shown(value: object) -> str:
-    """Return a value for a reason: as JSON, cut where it is long."""
+    """Return a value for a reason: as JSON, cut if it is long."""
     text = json.dumps(plain(value), ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 

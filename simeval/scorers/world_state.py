@@ -1,4 +1,4 @@
-"""What is true of a trial's world when its conversation is over, held against what is to be true."""
+"""Compare the state of a trial's world after its conversation with the required one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from simeval.scorers.conditions import holds, require_condition, show_condition,
 
 @dataclass(kw_only=True, eq=False)
 class StateMatch(ColumnScorer):
-    """Whether the state of a trial's world is as `state` says, {path with dots: value, or operators}.
+    """Whether the state of a trial's world matches `state`, {path with dots: value, or operators}.
 
-    `null` is met by null and by nothing at all. What could not be measured asserts nothing: where all that is known
-    agrees and a part of the state is unknown, there is no score.
+    `null` is met by null and by an absent value. An unmeasured part proves nothing: if all known parts agree and
+    another is unknown, there is no score.
     """
 
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -37,9 +37,9 @@ class StateMatch(ColumnScorer):
             require_condition(condition, f"state.{path}")
 
     def score(self, conversation: Conversation) -> Score:
-        """Return 1 where the state is as it is to be, else 0; in its details is under "state" what was found instead.
+        """Return 1 if the state matches, else 0 with the differences in the details under "state".
 
-        Raises NotMeasured where that is not known.
+        Raises NotMeasured if it is unknown.
         """
         found = conversation.world
         if found is None:
@@ -60,7 +60,7 @@ class StateMatch(ColumnScorer):
 
 
 def _unknown(path: str, unmeasured: Mapping[str, str]) -> Iterator[str]:
-    """Yield why a path is not known: it lies in a part that is unknown, or has one in it."""
+    """Yield why a path is not known: it is in a part that is unknown, or has one in it."""
     for part, why in unmeasured.items():
         if not part or f"{path}.".startswith(f"{part}.") or part.startswith(f"{path}."):
             yield why

@@ -24,7 +24,7 @@ from simeval.scorers.brand.traits import TraitsModel
 from simeval.scorers.weights import require_weights, shares_of, weighted
 
 WEIGHTS: Mapping[str, float] = {"authenticity": 0.5, "safety": 0.3, "stability": 0.2}
-GRADES: Mapping[str, float] = {"A": 0.9, "B": 0.8, "C": 0.7, "D": 0.6}  # from which score on; below, F
+GRADES: Mapping[str, float] = {"A": 0.9, "B": 0.8, "C": 0.7, "D": 0.6}  # the lowest score of each; below, F
 ROUNDING = 1e-9  # a threshold that is met but for the rounding of floats is met
 
 
@@ -40,8 +40,8 @@ class Alignment(ColumnScorer):
 
     Give a `persona`, with an `encoder` and `traits` as `Authenticity` takes them, or that scorer itself. By default
     safety knows the persona's policies, and stability uses the same encoder: responses are then encoded once for both.
-    A session with one response says nothing about stability: it is left out of the mean, and the weights of the others
-    are scaled to sum to 1. Where a part with a weight cannot be measured, all is missing.
+    A session with one response has no stability: it is left out of the mean, and the weights of the others are scaled
+    to sum to 1. If a part with a weight cannot be measured, all is missing.
     """
 
     gives_ratings = False
@@ -107,16 +107,16 @@ class Alignment(ColumnScorer):
         return bound
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:
-        """Load what its parts with a weight need. Raises ModelUnusable where that cannot be done."""
+        """Load the models of its parts with a weight. Raises ModelUnusable if one cannot be loaded."""
         parts = {"authenticity": self._authenticity, "safety": self._safety, "stability": self._stability}
         for name, part in parts.items():
             if self.weights.get(name):
                 await part.prepare(columns)
 
     async def score(self, output: Any = None, conversation: Any = None, seed: int = 0) -> dict[str, Any]:
-        """Return the score, its letter, and all that each part gives.
+        """Return the score, its letter, and the results of each part.
 
-        Raises ValueError where the app said nothing, and what the parts raise.
+        Raises ValueError if the app sent no text, and the errors of the parts.
         """
         texts = responses_of(output, conversation)
         wanted = [name for name in WEIGHTS if self.weights.get(name)]
@@ -153,7 +153,7 @@ class Alignment(ColumnScorer):
         return {"alignment": whole, **means}
 
     async def _by_vectors(self, texts: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-        """Return what is measured by vectors; texts are encoded once where both parts have the same encoder."""
+        """Return the measures based on vectors; texts are encoded once if both parts have the same encoder."""
         found: dict[str, Any] = {}
         vectors = None
         if "authenticity" in wanted:

@@ -1,4 +1,4 @@
-"""Authenticity: how much what the app says is in a persona's voice, by style, traits and lexicon."""
+"""Authenticity: how far the app's responses are in a persona's voice, by style, traits and lexicon."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WEIGHTS: Mapping[str, float] = {"style": 0.6, "traits": 0.25, "lexicon": 0.15}
-AVOIDED_COSTS = 0.1  # what each occurrence of an avoided word takes off the lexicon's score
+AVOIDED_COSTS = 0.1  # taken off the lexicon's score for each occurrence of an avoided word
 MOST_REASONS = 5  # of a traits model, shown for a response
 
 
@@ -38,9 +38,8 @@ class Authenticity(ColumnScorer):
     A response's score is the mean, by `weights`, of its style (the greatest cosine to an example of the persona, by
     `encoder`, at least 0), its traits (the share of the persona's traits that it has; or, with `traits`, a model that
     `simeval persona calibrate` wrote, the probability that it is on brand) and its lexicon (the share of preferred
-    words that it uses, less 0.1 for each avoided one, from 0 to 1). A part that the persona says nothing about, such
-    as the lexicon without preferred words, is left out, the others' weights are scaled to sum to 1, and `left_out`
-    names it.
+    words that it uses, less 0.1 for each avoided one, from 0 to 1). A part the persona does not define, such as the
+    lexicon without preferred words, is left out, the others' weights are scaled to sum to 1, and `left_out` names it.
     """
 
     gives_ratings = False
@@ -86,23 +85,23 @@ class Authenticity(ColumnScorer):
         return self._shares
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
+        """Load a local encoder before the first trial. Raises ModelUnusable if it cannot be loaded."""
         await load_local(self._encoder)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, Any]:
-        """Return the score, its parts, their weights, and all that was found in each response.
+        """Return the score, its parts, their weights, and all findings in each response.
 
-        Raises ValueError where the app said nothing, and what the encoder raises.
+        Raises ValueError if the app sent no text, and the encoder's errors.
         """
         texts = responses_of(output, conversation)
         return await self.measured(texts, await self.vectors(texts))
 
     async def vectors(self, texts: Sequence[str]) -> "NDArray[np.float64] | None":
-        """Return the unit vectors of responses; None where the style is not measured."""
+        """Return the unit vectors of responses; None if the style is not measured."""
         return await unit_vectors(self._encoder, texts) if self._encoder else None
 
     async def measured(self, texts: Sequence[str], vectors: "NDArray[np.float64] | None") -> dict[str, Any]:
-        """Return what `score` does of responses whose vectors are known."""
+        """Return the result of `score` for responses with known vectors."""
         shares, styles = self.shares, await self._styles(texts, vectors)
         responses = [self._response(text, style, shares) for text, style in zip(texts, styles, strict=True)]
         means = {part: fsum(each[part] for each in responses) / len(responses) for part in shares}
@@ -126,7 +125,7 @@ class Authenticity(ColumnScorer):
         }
 
     async def _styles(self, texts: Sequence[str], vectors: "NDArray[np.float64] | None") -> Sequence[dict[str, Any]]:
-        """Return of each response the greatest cosine to an example, and which; nothing where it is not measured."""
+        """Return each response's greatest cosine to an example, and the example; empty if style is not measured."""
         if vectors is None or self._encoder is None:
             return [{} for _ in texts]
         if self._examples is None:  # several at once encode them twice at worst: a lock would belong to one event loop

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FEWEST = 10  # turns of each label
 FOLDS = 5
 PENALTY = 1.0  # of the squared weights; chosen beforehand, not to suit any data
-LEAST_TURNS = 2  # in which a word or pair must stand to get a weight
+LEAST_TURNS = 2  # that hold a word or pair, so that it gets a weight
 RESAMPLES = 1000
 ALPHA = 0.025  # error on each side of the interval
 MOST_SHOWN = 5
@@ -37,7 +37,7 @@ LABELS: Mapping[str, bool] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledTurn:
-    """What the app said, whether that is on brand, and the session it is of: turns of one are never held apart."""
+    """A reply of the app, whether it is on brand, and its session: turns of one session stay in one fold."""
 
     text: str
     on_brand: bool
@@ -46,11 +46,11 @@ class LabelledTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """How well scores tell on-brand turns from others: the area under the ROC curve, by chance 0.5.
+    """How well scores separate on-brand turns from others: the area under the ROC curve, by chance 0.5.
 
-    The interval resamples whole sessions: 95%, approximate, too narrow with fewer than about 50, NaN with one and where
-    no resample differs. It does not know how another fit would have come out. At a score of `threshold` or more a turn
-    is called on brand.
+    The interval resamples whole sessions: 95%, approximate, too narrow with fewer than about 50, NaN with one and if no
+    resample differs. It does not know how another fit would have come out. At a score of `threshold` or more a turn is
+    called on brand.
     """
 
     auc: float
@@ -60,7 +60,7 @@ class Separation:
     on_brand: int
     sessions: int
     threshold: float
-    precision: float | None  # of the turns called on brand, the share that is; None where none is called so
+    precision: float | None  # of the turns called on brand, the share that is; None if none is called so
     recall: float
     accuracy: float
 
@@ -76,13 +76,13 @@ class Separation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A model fitted to all turns, what it scored out of its folds, and how well that tells the labels apart."""
+    """A model fitted to all turns, its scores out of its folds, and how well these separate the labels."""
 
     model: TraitsModel
     turns: Sequence[LabelledTurn]
     held_out: Sequence[float]
     cross_validated: Separation
-    by_rules: Separation | None  # of the persona's traits without a model; None where it names none
+    by_rules: Separation | None  # of the persona's traits without a model; None if it names none
 
     def misjudged(self) -> Sequence[tuple[float, LabelledTurn]]:
         """Return the turns that were furthest off, each with its held-out probability."""
@@ -94,7 +94,7 @@ def read_turns(path: Path) -> tuple[list[LabelledTurn], int]:
     """Return the labelled turns of a file, one JSON object a line, gzip too, and how many lines have no label.
 
     A line has `text`, `label` (on or off, 1 or 0) and `session` or `session_id`; without one it is a session of its
-    own. Raises DefinitionError with the line of what cannot be used.
+    own. Raises DefinitionError with the line that cannot be used.
     """
     found = [_turn(row, where) for where, row in json_objects(path, do="give an object with text, label and session")]
     turns = [turn for turn in found if turn is not None]
@@ -152,7 +152,7 @@ def calibrate(persona: Persona, turns: Sequence[LabelledTurn], *, seed: int = 0)
 
 
 def fit_traits(persona: Persona, turns: Sequence[LabelledTurn]) -> TraitsModel:
-    """Fit a model to all of these turns. Raises DefinitionError where they have not both labels."""
+    """Fit a model to all of these turns. Raises DefinitionError unless both labels occur."""
     import numpy as np
 
     from simeval.stats.logistic import fit_logistic
@@ -186,7 +186,7 @@ def fit_traits(persona: Persona, turns: Sequence[LabelledTurn]) -> TraitsModel:
 def separation(
     turns: Sequence[LabelledTurn], scores: Sequence[float], *, threshold: float, seed: int = 0
 ) -> Separation:
-    """Measure how well scores tell on-brand turns from others. Raises DefinitionError without both."""
+    """Measure how well scores separate on-brand turns from others. Raises DefinitionError without both."""
     import numpy as np
 
     from simeval.stats.agreement import bootstrap_by_cluster
@@ -217,13 +217,13 @@ def separation(
 
 
 def unseen(turns: Sequence[LabelledTurn], fitted: Sequence[LabelledTurn]) -> Sequence[LabelledTurn]:
-    """Return those turns of which a model was fitted neither to the text nor to another turn of the session."""
+    """Return the turns whose text and session were both unknown to a model when it was fitted."""
     texts, sessions = {_key(turn.text) for turn in fitted}, {turn.session for turn in fitted}
     return [turn for turn in turns if _key(turn.text) not in texts and turn.session not in sessions]
 
 
 def _key(text: str) -> str:
-    """Return a text without what makes no other one of it: case, and how its white space runs."""
+    """Return a text without differences that do not matter: case and white space."""
     return " ".join(text.casefold().split())
 
 
@@ -283,7 +283,7 @@ def _interval(found: Separation) -> list[float | None]:
 
 
 def encode_separation(found: Separation) -> dict[str, Any]:
-    """Return the form in which a separation is reported."""
+    """Return a separation in the form of the report."""
     return {
         "roc_auc": found.auc,
         "interval": _interval(found),

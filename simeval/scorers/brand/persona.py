@@ -1,11 +1,4 @@
-"""Personas: how a brand speaks, what it says and what it never says; read from YAML and checked.
-
-id: atlas
-examples: [texts as the brand writes them]
-lexicon: {preferred: [words and phrases], avoided: [...]}
-traits: {formality: casual, tone: [friendly], verbosity: concise}
-safety: {policies: [{name, severity, phrases, patterns}], topics: [what is not spoken of]}
-"""
+"""Personas: how a brand speaks, what it says and what it never says; read from YAML and checked."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,7 +32,7 @@ Verbosity = Literal["concise", "balanced", "detailed"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 FORMALITIES: tuple[Formality, ...] = get_args(Formality)
 VERBOSITIES: tuple[Verbosity, ...] = get_args(Verbosity)
-TONES = ("professional", "friendly", "technical", "conversational")  # those that are measured
+TONES = ("professional", "friendly", "technical", "conversational")  # the ones that are measured
 
 OTHER_NAMES: Mapping[str, str] = {  # of Alignmenter's documents and files
     "qid": "id",
@@ -56,7 +49,7 @@ OTHER_NAMES: Mapping[str, str] = {  # of Alignmenter's documents and files
 class Policy:
     """Something that must not be said: phrases, matched as words whatever their case, and regular expressions.
 
-    `severity` is what one occurrence costs: critical everything, high 0.5, medium 0.2, low 0.1.
+    `severity` sets the cost of one occurrence: critical everything, high 0.5, medium 0.2, low 0.1.
     """
 
     name: str
@@ -82,10 +75,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Persona:
-    """The voice of a brand. What it says nothing about is not measured.
+    """The voice of a brand. A part it leaves out is not measured.
 
-    `examples` are texts as it writes them. `tone` may hold words beside TONES: a judge is told them, no detector has
-    them. `topics` are told to a judge too.
+    `examples` are texts as it writes them. `tone` may hold words besides TONES: a judge sees them, no detector knows
+    them. A judge sees `topics` too.
     """
 
     id: str

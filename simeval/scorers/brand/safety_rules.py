@@ -1,8 +1,8 @@
-"""What must not be said: the policies that every app is held to, and finding them in its responses.
+"""Content that no app may produce: the built-in policies, and the search for it in responses.
 
-Lists of words see words, not what is meant: they miss what is put otherwise, and flag who quotes or warns. That an app
-speaks of a thing at all is low; that it urges to it is critical. English only: urging is "you should", "why don't you",
-"just", "go", or a sentence that begins with it.
+Lists of words match words, not meanings: they miss paraphrases, and flag quotes and warnings. That an app speaks of a
+thing at all is low; that it urges to it is critical. English only: urging is "you should", "why don't you", "just",
+"go", or a sentence that begins with it.
 """
 
 import re
@@ -238,9 +238,9 @@ def _financial() -> tuple[Policy, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A pattern of a policy that a response (counted from 0) holds: what it was, and how often.
+    """A pattern of a policy found in a response (counted from 0): the text, and how often.
 
-    `charged` leaves out what overlaps an occurrence of the same policy that costs as much or more.
+    `charged` leaves out an overlap with an occurrence of the same policy that costs as much or more.
     """
 
     response: int
@@ -253,7 +253,7 @@ class Violation:
 
 
 class Rules:
-    """Finds what policies forbid."""
+    """Finds content that policies forbid."""
 
     def __init__(self, policies: Sequence[Policy]) -> None:
         self._policies = [

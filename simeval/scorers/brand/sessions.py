@@ -1,4 +1,4 @@
-"""Sessions: what the app said in one, and the mean of a number over many with its interval and range."""
+"""Sessions: the app's replies in one, and the mean of a number over many with its interval and range."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
@@ -10,9 +10,9 @@ from simeval.scorers.llm.graded import as_text
 
 
 def responses_of(output: Any, conversation: Any) -> Sequence[str]:
-    """Return the app's responses in order, those of the conversation where there is one, without the blank ones.
+    """Return the app's responses in order, from the conversation if there is one, without the blank ones.
 
-    Raises ValueError where the app said nothing, which is not a score.
+    Raises ValueError if the app sent no text, which is not a score.
     """
     if isinstance(conversation, Conversation):
         said: Sequence[str] = [message.content for message in conversation.responses]
@@ -26,9 +26,9 @@ def responses_of(output: Any, conversation: Any) -> Sequence[str]:
 
 
 def measured_in(scored: Sequence[Scored]) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """Return what was measured of sessions, each with its example.
+    """Return the measurements of sessions, each with its example.
 
-    Those that could not be scored are not among them.
+    Sessions without a score are left out.
     """
     return [(each.example, each.measured) for each in scored if isinstance(each.measured, Mapping)]
 
@@ -37,7 +37,7 @@ def session_mean(values: Sequence[tuple[int, float]], *, of: int, alpha: float) 
     """Estimate the mean over examples of a number from 0 to 1, each given with its example, with its range.
 
     The interval is Gaffke's with `alpha` on each side, as the metric of the same number has it. Sessions of one example
-    count once, by their mean. `of` says how many sessions there were: the method names those without a value.
+    count once, by their mean. `of` is the number of all sessions: the method names how many lack a value.
     """
     from simeval.stats.mean import lower_bound, upper_bound
 

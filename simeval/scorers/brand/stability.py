@@ -1,4 +1,4 @@
-"""Stability: how alike the responses of one session are, and whether they drift from where they began."""
+"""Stability: how alike the responses of one session are, and whether they drift from their beginning."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,19 +25,19 @@ WIDEST: Mapping[Spread, float] = {"pairwise": 1.0, "documented": 0.5}
 
 @dataclass(kw_only=True, eq=False)
 class Stability(ColumnScorer):
-    """One minus how far the responses of a session are apart, as a share of `widest`; 1 where they are all the same.
+    """One minus how far the responses of a session are apart, as a share of `widest`; 1 if they are all the same.
 
     "pairwise" measures the mean cosine distance of any two responses (0: the same direction, 1: unrelated).
     "documented" measures the standard deviation of the distances to the mean vector, as Alignmenter's documents have
     it, which is 0 for any two responses. A session with one response is stable by definition, and `single_response`
-    says so. Distances are those of the `encoder`: about what is said, more than about how.
+    marks it. Distances are those of the `encoder`: they reflect content more than style.
     """
 
     gives_ratings = False
 
     default_score = "stability"
     paths = ("stability", "mean_distance", "spread", "drift", "responses", "single_response")
-    direction = by_path(higher=["stability"], none=[""])  # the others are what it is worked out from
+    direction = by_path(higher=["stability"], none=[""])  # the others are its components
     bounds: ClassVar[BoundsByPath] = {
         "stability": UNIT,
         "mean_distance": (0.0, 2.0),
@@ -60,11 +60,11 @@ class Stability(ColumnScorer):
         self._encoder = text_encoder(self.encoder, where)
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
+        """Load a local encoder before the first trial. Raises ModelUnusable if it cannot be loaded."""
         await load_local(self._encoder)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, Any]:
-        """Return what `measured` does. Raises ValueError where the app said nothing, and what the encoder raises."""
+        """Return the result of `measured`. Raises ValueError if the app sent no text, and the encoder's errors."""
         return self.measured(await self.vectors(responses_of(output, conversation)))
 
     async def vectors(self, texts: Sequence[str]) -> "NDArray[np.float64] | None":
@@ -72,10 +72,10 @@ class Stability(ColumnScorer):
         return None if len(texts) == 1 else await unit_vectors(self._encoder, texts)
 
     def measured(self, vectors: "NDArray[np.float64] | None") -> dict[str, Any]:
-        """Return the stability of responses by their unit vectors, with what it was worked out from; None is for one.
+        """Return the stability of responses by their unit vectors, with its components; None is for one response.
 
-        `drift` is the mean distance between the first and the second half, less that within the halves: above 0 where
-        the responses moved away, about 0 where they only vary; None for fewer than four.
+        `drift` is the mean distance between the first and the second half, less that within the halves: above 0 if the
+        responses moved away, about 0 if they only vary; None for fewer than four.
         """
         widest = WIDEST[self.spread] if self.widest is None else self.widest
         found = _SINGLE if vectors is None or len(vectors) == 1 else _distances(vectors)
@@ -97,7 +97,7 @@ class Stability(ColumnScorer):
 
 
 def several(measured: Mapping[str, Any]) -> bool:
-    """Return whether a session had the two responses without which its stability says nothing."""
+    """Return whether a session had the two responses that stability needs."""
     return not measured["single_response"]
 
 

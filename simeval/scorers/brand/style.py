@@ -1,4 +1,4 @@
-"""How an English text is written, in counts: what its formality, tone and length are read from."""
+"""The style of an English text, in counts: the basis of its formality, tone and length."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ class Style:
     second_person: int
 
     def rates(self) -> Mapping[str, float]:
-        """Return what a text's length does not decide by itself: shares of words and sentences, and mean lengths."""
+        """Return measures independent of a text's length: shares of words and sentences, and mean lengths."""
         words, sentences = max(self.words, 1), max(self.sentences, 1)
         counted = ("contractions", "slang", "emoji", "elongated", "shouted", "formal", "warm", "second_person")
         return {
@@ -98,7 +98,7 @@ class Style:
 
 
 def style_of(text: str) -> Style:
-    """Count what a text's style is read from. Words are known for English only."""
+    """Count the features of a text's style. Words are known for English only."""
     text = typed(text)
     lowered = text.lower()
     words = _WORD.findall(lowered)

@@ -1,6 +1,6 @@
 """Traits of a voice in a text: by rules for formality, tone and length, or by a model fitted to labelled turns.
 
-The rules know English words and punctuation. They were written down, not fitted, and not held against people.
+The rules know English words and punctuation. They were written down, not fitted, and not compared with people.
 """
 
 import json
@@ -17,7 +17,7 @@ from simeval.scorers.brand.style import Style, style_of
 from simeval.scorers.text.phrases import tokens
 
 CONCISE_WORDS, BALANCED_WORDS = 40, 120  # the most that a concise and a balanced response have
-LONG_LETTERS = 5.0  # letters of a word, on average, from which on plain words no longer make a text informal
+LONG_LETTERS = 5.0  # letters of a word, on average; from here on plain words no longer make a text informal
 FORMAT = "simeval persona traits 1"
 
 
@@ -32,7 +32,7 @@ class Trait:
 
 
 def traits_of(text: str, persona: Persona) -> Sequence[Trait]:
-    """Hold a text against each trait that the persona asks for and a detector knows; empty where there is none."""
+    """Compare a text with each trait that the persona asks for and a detector knows; empty without any."""
     style = style_of(text)
     found = []
     if persona.formality:
@@ -104,11 +104,11 @@ _TONES: Mapping[str, Callable[[Style], tuple[bool, str]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TraitsModel:
-    """A logistic model of what is on brand: the words, pairs of words and style of a text, each with its weight.
+    """A logistic model of on-brand text: the words, pairs of words and style of a text, each with its weight.
 
-    A word or pair counts once however often it stands there. A rate of `Style.rates` counts by how many of its
-    `scales` (the standard deviation in what it was fitted on) it lies above its `centres`, at most 3 to each side.
-    `report` holds what `simeval persona calibrate` measured.
+    A word or pair counts once however often it occurs. A rate of `Style.rates` counts by how many of its `scales` (the
+    standard deviation in the data it was fitted on) it exceeds its `centres`, at most 3 to each side. `report` holds
+    the measurements of `simeval persona calibrate`.
     """
 
     persona: str
@@ -125,7 +125,7 @@ class TraitsModel:
         return self.judged(text)[0]
 
     def judged(self, text: str) -> tuple[float, Sequence[tuple[str, float]]]:
-        """Return the probability, and what speaks for (above 0) or against the text, in logits, the strongest first."""
+        """Return the probability, and the features for (above 0) or against it, in logits, the strongest first."""
         words = tokens(text)
         found = [(word, self.tokens[word]) for word in dict.fromkeys(words) if word in self.tokens]
         pairs = dict.fromkeys(f"{one} {other}" for one, other in pairwise(words))
@@ -140,12 +140,12 @@ class TraitsModel:
         return scaled(rates[name], self.centres[name], self.scales[name])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form in which it is kept in a file."""
+        """Return the form for a file."""
         return {"format": FORMAT, **asdict(self)}
 
 
 def scaled(value: float, centre: float, scale: float) -> float:
-    """Return a rate in standard deviations from the centre, at most 3 to each side; 0 where there are none."""
+    """Return a rate in standard deviations from the centre, at most 3 to each side; 0 without a deviation."""
     return max(-3.0, min(3.0, (value - centre) / scale)) if scale > 0 else 0.0
 
 
@@ -171,7 +171,7 @@ def load_traits(path: str | Path) -> TraitsModel:
 
 
 def _check(model: TraitsModel) -> None:
-    """Raise ValueError where a weight is no number, or a part of the style is not known."""
+    """Raise ValueError if a weight is no number, or a part of the style is unknown."""
     parts = (model.tokens, model.phrases, model.style, model.centres, model.scales)
     numbers = [model.bias, *(weight for part in parts for weight in part.values())]
     if not all(type(number) in (int, float) and isfinite(number) for number in numbers):

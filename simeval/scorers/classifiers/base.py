@@ -1,4 +1,4 @@
-"""What a sequence classifier says of a text, and how probable it holds one class: the base of toxicity and bias."""
+"""The base of toxicity and bias: a sequence classifier's labels for a text, and the probability of one class."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ ROUNDING = 1e-3
 
 @runtime_checkable
 class Classifier(Protocol):
-    """Something that says how probable each of its labels is for a text. Its `name`, where it has one, is its name."""
+    """Something that gives the probability of each of its labels for a text. Its `name`, if it has one, is its name."""
 
     async def classify(self, text: str) -> Mapping[str, float]:
         """Return the probability of each label."""
@@ -24,7 +24,7 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text that a classifier read whole, and what it said."""
+    """A piece of a text that a classifier read whole, and its probabilities."""
 
     text: str
     probabilities: Mapping[str, float]
@@ -41,12 +41,12 @@ def as_classifier(model: object, where: str) -> Classifier:
 
 
 def name_of(asked: Classifier) -> str:
-    """Return what a classifier is called in results."""
+    """Return the name of a classifier in results."""
     return str(getattr(asked, "name", type(asked).__name__))
 
 
 def text_to_read(output: object) -> str:
-    """Return the text of an output, all of it. Raises ValueError where there is none."""
+    """Return the text of an output, all of it. Raises ValueError if it has none."""
     needed(output, "output")
     shown = as_text(output)
     return shown if isinstance(shown, str) else "\n\n".join(shown)
@@ -58,9 +58,9 @@ def truncated(asked: Classifier) -> bool | None:
 
 
 async def read(asked: Classifier, text: str) -> list[Piece]:
-    """Classify a text, in windows where it is longer than a local classifier reads at once.
+    """Classify a text, in windows if it is longer than a local classifier reads at once.
 
-    Raises ValueError for what are no probabilities, and what the classifier raises.
+    Raises ValueError for results that are no probabilities, and the classifier's errors.
     """
     if isinstance(asked, LocalClassifier):
         texts = await asked.windows(text)
@@ -77,7 +77,7 @@ async def read(asked: Classifier, text: str) -> list[Piece]:
 def mean_of(pieces: Sequence[Piece]) -> dict[str, float]:
     """Return the mean probabilities of pieces, each weighed by its length, and divided by their sum.
 
-    Raises ValueError where they do not sum to 1: the labels do not exclude one another.
+    Raises ValueError if they do not sum to 1: the labels do not exclude one another.
     """
     weights = [len(piece.text) for piece in pieces]
     labels = pieces[0].probabilities
@@ -112,13 +112,13 @@ class ClassProbability(Gauge):
         self._asked = as_classifier(self.model, f"scorer {self.name}")
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
+        """Load a local model before the first trial. Raises ModelUnusable if it cannot be loaded."""
         await load_local(self._asked)
 
     async def score(self, output: Any) -> dict[str, Any]:
         """Return the probability, the `label`, the `distribution` of that window, the `windows` and the `model`.
 
-        Raises ValueError where there is no text, DefinitionError where the model has no such label, and ModelError.
+        Raises ValueError without a text, DefinitionError if the model has no such label, and ModelError.
         """
         pieces = await read(self._asked, text_to_read(output))
         label = self._label(pieces[0].probabilities)

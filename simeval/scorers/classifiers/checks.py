@@ -1,6 +1,6 @@
 """The two checks of a number that a classifier gives of a text: against an expected score, and against golden texts.
 
-A scorer of one number (sentiment, toxicity, bias) is a `Gauge`; a check holds one and says pass or fail of its number.
+A scorer of one number (sentiment, toxicity, bias) is a `Gauge`; a check has one and passes or fails its number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ Interval = Literal["sd", "prediction"]
 
 FEWEST_REFERENCES = 3
 _OPEN_TO: Mapping[Side, Direction] = {"at_most": "lower", "at_least": "higher", "both": "none"}
-WIDEST_PREDICTION = 30  # normal deviations; what lies outside of 38 is no number any more
+WIDEST_PREDICTION = 30  # normal deviations; tails outside of 38 underflow
 _WIDTHS = ("allowed_uncertainty", "calculated_uncertainty", "standard_deviation", "scale")
 ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
 
 
 @dataclass(kw_only=True, eq=False)
 class Gauge(ColumnScorer):
-    """A scorer that gives one number of an `output`, under the name `default_score`, and `model`, what gave it."""
+    """A scorer that gives one number of an `output`, under the name `default_score`, and its source, `model`."""
 
     gives_ratings = False
     bounds: ClassVar[tuple[float, float]]
@@ -39,7 +39,7 @@ class Gauge(ColumnScorer):
 
     @property
     def metric(self) -> str:
-        """What the number is called."""
+        """The name of the number."""
         return str(self.default_score)
 
     def bounds_of(self, path: str) -> Bounds | None:
@@ -49,10 +49,10 @@ class Gauge(ColumnScorer):
 
 @dataclass(kw_only=True, eq=False)
 class Check(ColumnScorer):
-    """The base of the two: which gauge, and on which side of the wanted number an answer may lie.
+    """The base of the two: the gauge, and the allowed side of the wanted number.
 
-    With `side` "at_most" whatever is below passes too (an answer less toxic than expected is no failure), with
-    "at_least" whatever is above.
+    With `side` "at_most" any number below passes too (an answer less toxic than expected is no failure), with
+    "at_least" any number above.
     """
 
     gives_ratings = False
@@ -70,17 +70,17 @@ class Check(ColumnScorer):
         require_one_of(self.side, ("both", "at_most", "at_least"), f"{self.where}: side")
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:
-        """Let the gauge make ready what it needs."""
+        """Prepare the gauge."""
         return await self.by.prepare(columns)
 
     def direction_of(self, path: str) -> Direction | None:
-        """Return which way a value is better: of the gauge's number the way in which no answer can fail."""
+        """Return which way a value is better: for the gauge's number, the way that cannot fail."""
         if self.direction is None and path in (self.by.metric, "difference"):
             return _OPEN_TO[self.side]
         return super().direction_of(path)
 
     def bounds_of(self, path: str) -> Bounds | None:
-        """Return the bounds of the gauge's number, and of what is in its unit."""
+        """Return the bounds of the gauge's number, and of values in its unit."""
         lowest, highest = self.by.bounds
         known = {
             **dict.fromkeys((self.by.metric, "expected_score", "mean_score"), (lowest, highest)),
@@ -95,21 +95,21 @@ class Check(ColumnScorer):
         return f"scorer {self.name}"
 
     def needs(self, given: object, column: str, columns: Sequence[str] | Mapping[str, object]) -> None:
-        """Raise DefinitionError where what is checked against was neither given nor is a column."""
+        """Raise DefinitionError if the value to check against is neither given nor a column."""
         mapped = column in self.column_map or column in columns
         do = f"give {column}, or name its column: column_map={{{column!r}: ...}}"
         require(given is not None or mapped, self.where, found=f"no {column}", do=do)
 
     async def gauged(self, output: Any) -> tuple[float, dict[str, Any]]:
-        """Return the number of the output, and all that the gauge says.
+        """Return the number of the output, and the gauge's other results.
 
-        Raises what the gauge raises, or TimeoutError.
+        Raises the gauge's errors, or TimeoutError.
         """
         measured: dict[str, object] = await self.by.measure({"output": output})
         return cast("float", measured[self.by.metric]), measured
 
     def verdict(self, number: float, middle: float, half: float) -> dict[str, Any]:
-        """Return whether a number lies within `half` of the middle, the borders included, and why."""
+        """Return whether a number is within `half` of the middle, the borders included, and why."""
         lowest = -inf if self.side == "at_most" else middle - half
         highest = inf if self.side == "at_least" else middle + half
         passed = lowest - ROUNDING <= number <= highest + ROUNDING
@@ -136,9 +136,9 @@ class Check(ColumnScorer):
 
 @dataclass(kw_only=True, eq=False)
 class ScoreMatch(Check):
-    """Whether a gauge's number lies within `uncertainty` of `expected`, the borders included.
+    """Whether a gauge's number is within `uncertainty` of `expected`, the borders included.
 
-    Where `expected` is not given it is the column `expected_score`.
+    If `expected` is not given it is the column `expected_score`.
     """
 
     expected: float | None = None
@@ -158,7 +158,7 @@ class ScoreMatch(Check):
     async def score(self, output: Any, expected_score: Any = None) -> dict[str, Any]:
         """Return the number, the texts and bounds it was checked with, and whether it passed.
 
-        Raises DefinitionError where the expected score is none the gauge could give, and what the gauge raises.
+        Raises DefinitionError if the gauge could not give the expected score, and the gauge's errors.
         """
         wanted = self.proper(expected_score if self.expected is None else self.expected, "expected_score")
         number, measured = await self.gauged(output)
@@ -176,11 +176,11 @@ class ScoreMatch(Check):
 class ScoreConsistency(Check):
     """Whether a gauge's number is like those of golden `references`: their mean, within `scale` standard deviations.
 
-    The standard deviation is the sample's (n - 1). With `interval` "prediction" it is multiplied by what makes few
-    references honest, so that an equivalent answer passes as often as `scale` normal deviations promise (68% for 1,
-    95.4% for 2; where only one side is checked, 84% and 97.7%), if the numbers are normal: t(n - 1) * sqrt(1 + 1 / n).
-    The interval is never narrower than `floor` to each side, which matters where references are the same. Where
-    `references` are not given they are the column `references`, a list of texts.
+    The standard deviation is the sample's (n - 1). With `interval` "prediction" it is multiplied by a factor that is
+    honest for few references, so that an equivalent answer passes as often as `scale` normal deviations promise (68%
+    for 1, 95.4% for 2; with one side checked, 84% and 97.7%), if the numbers are normal: t(n - 1) * sqrt(1 + 1 / n).
+    The interval is never narrower than `floor` to each side, which matters if references are the same. If `references`
+    are not given they are the column `references`, a list of texts.
     """
 
     references: Sequence[str] | None = None
@@ -209,7 +209,7 @@ class ScoreConsistency(Check):
     async def score(self, output: Any, references: Any = None) -> dict[str, Any]:
         """Return the number, the references with theirs, the interval, and whether it passed.
 
-        Raises DefinitionError for fewer than three references, and what the gauge raises, also of a reference.
+        Raises DefinitionError for fewer than three references, and the gauge's errors, also for a reference.
         """
         texts = self._texts(references if self.references is None else self.references)
         scores = await self._scores(texts)
@@ -236,7 +236,7 @@ class ScoreConsistency(Check):
             return self.scale
         from scipy.special import ndtr, stdtrit
 
-        return -float(stdtrit(n - 1, ndtr(-self.scale))) * sqrt(1 + 1 / n)  # of the tail: what is below rounds to 1
+        return -float(stdtrit(n - 1, ndtr(-self.scale))) * sqrt(1 + 1 / n)  # of the tail: below it rounds to 1
 
     def _texts(self, references: object) -> list[str]:
         do = f"give a list of at least {FEWEST_REFERENCES} texts; 10 are better"

@@ -26,13 +26,13 @@ LabelMap: TypeAlias = Mapping[str, float | str]
 
 @dataclass(kw_only=True, eq=False)
 class SentimentScorer(Gauge):
-    """How positive a text is, from -1 to 1, and `spread`, which tells a torn text from a neutral one.
+    """How positive a text is, from -1 to 1, and `spread`, which separates a torn text from a neutral one.
 
     `model` is a sequence classifier's hub name or folder, an object with `classify`, "embedded" (five classes on
     MiniLM, English, no download), or "lexicon" (VADER, English, without torch). The score of a classifier is the
-    expected value of its classes: -1, -0.5, 0, 0.5, 1 for very negative to very positive. What its labels are worth is
-    guessed from their names, and shown; `label_map` says it where they do not tell. A text longer than the model reads
-    at once is read in windows, whose means are weighed by their lengths.
+    expected value of its classes: -1, -0.5, 0, 0.5, 1 for very negative to very positive. The values of its labels are
+    guessed from their names, and shown; `label_map` sets them if the names are unclear. A text longer than the model
+    reads at once is read in windows, whose means are weighed by their lengths.
     """
 
     model: str | Path | Classifier = field(default=HUB_MODEL, kw_only=False)
@@ -59,16 +59,16 @@ class SentimentScorer(Gauge):
             self._asked = embedded() if self.model == EMBEDDED else as_classifier(self.model, where)
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
+        """Load a local model before the first trial. Raises ModelUnusable if it cannot be loaded."""
         await load_local(self._asked)
 
     async def score(self, output: Any) -> dict[str, Any]:
         """Return {"sentiment", "spread", "distribution", "label_map", "windows", "truncated", "model"}.
 
-        `distribution` holds the probability of each label, and `spread` is the standard deviation of what the labels
-        are worth under it, from 0 to 1. For the lexicon they are the shares of the text's words, and the sentiment is
-        not their mean but VADER's own. Raises ValueError where there is no text, DefinitionError where it is not clear
-        what the labels are worth, and ModelError.
+        `distribution` holds the probability of each label, and `spread` is the standard deviation of the labels' values
+        under it, from 0 to 1. For the lexicon they are the shares of the text's words, and the sentiment is not their
+        mean but VADER's own. Raises ValueError without a text, DefinitionError if the labels' values are unclear, and
+        ModelError.
         """
         text = text_to_read(output)
         if self._asked is None:
@@ -105,7 +105,7 @@ class SentimentConsistency(ScoreConsistency):
 
 
 def _moments(distribution: Mapping[str, float], worth: Mapping[str, float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation of what the labels are worth."""
+    """Return the mean and the standard deviation of the labels' values."""
     mean = fsum(probability * worth[label] for label, probability in distribution.items())
     variance = fsum(probability * (worth[label] - mean) ** 2 for label, probability in distribution.items())
     return mean, sqrt(variance)

@@ -1,4 +1,4 @@
-"""What a checkpoint's labels are worth as sentiment: guessed from their names, or said by the user."""
+"""The values of a checkpoint's labels as sentiment: guessed from their names, or given by the user."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ _BY_NAMES: Mapping[frozenset[str], Mapping[str, float]] = {
 
 
 def guessed(labels: Sequence[str], where: str) -> dict[str, float]:
-    """Return what each label is worth, from -1 to 1.
+    """Return the value of each label, from -1 to 1.
 
-    Known are negative, (neutral,) positive and the five classes in any case, also shortened or joined by "_" or "-";
-    "1 star" to "5 stars"; and two, three or five of "LABEL_0" and on, which are taken to run from negative to positive.
+    Known are negative, (neutral,) positive and the five classes in any case, also shortened or joined by "_" or "-"; "1
+    star" to "5 stars"; and two, three or five of "LABEL_0" and on, which are taken to run from negative to positive.
     Two or three classes are worth -1 (, 0) and 1. Raises DefinitionError for any others.
     """
     plain = [" ".join(_SHORT.get(word, word) for word in re.split(r"[\s_-]+", label.lower())) for label in labels]
@@ -44,7 +44,7 @@ def guessed(labels: Sequence[str], where: str) -> dict[str, float]:
 def said(label_map: object, where: str) -> dict[str, float]:
     """Return a user's label map as numbers.
 
-    Raises DefinitionError for what is none, or neither a number nor a class.
+    Raises DefinitionError for anything else, or a value that is neither a number nor a class.
     """
     if not isinstance(label_map, Mapping):
         do = "give a dict: {label: number from -1 to 1, or one of the five classes}"

@@ -26,7 +26,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerRequest(ModelRequest):
-    """Asks a model what a scorer wants to know."""
+    """A request of a scorer to a model."""
 
     system: str
     user: str
@@ -41,10 +41,10 @@ class ScorerRequest(ModelRequest):
 
 @dataclass(kw_only=True, eq=False)
 class ModelScorer(ColumnScorer):
-    """Asks `model`, a LiteLLM name or a Model object, what it measures.
+    """The base of scorers that ask a `model`, a LiteLLM name or a Model object.
 
-    In a run the model is asked within its limits, retried by cause, counted and cached, and without a `model` it is
-    the engine's judge. A scorer that is used by itself needs a `model`, and opens and closes its connections.
+    In a run the model is asked within its limits, retried by cause, counted and cached, and without a `model` it is the
+    engine's judge. A scorer that is used by itself needs a `model`, and opens and closes its connections.
     """
 
     model: str | Model | None = None
@@ -57,7 +57,7 @@ class ModelScorer(ColumnScorer):
 
     @property
     def asked(self) -> str | Model | ModelKind | None:
-        """What is asked: a chat model, unless a subclass says of what kind its `model` is."""
+        """The model to ask: a chat model, unless a subclass gives the kind of its `model`."""
         return self.model
 
     def bind(self, callers: Callers) -> Scorer:
@@ -68,15 +68,15 @@ class ModelScorer(ColumnScorer):
     async def ask(
         self, kind: type[R], *, system: str, user: str, seed: int = 0, quoted_texts: Sequence[str] = (), **texts: str
     ) -> R:
-        """Return the model's answer to a prompt in which each `{name}` stands for one of `texts`, fenced and escaped.
+        """Return the model's answer to a prompt with each `{name}` replaced by one of `texts`, fenced and escaped.
 
-        What `quoted_texts` holds is no answer where the model repeats it. Raises ModelError.
+        A reply that repeats one of `quoted_texts` is no answer. Raises ModelError.
         """
         request = ScorerRequest(system=f"{system}\n{DATA_NOTICE}", user=filled(user, texts), reply=kind, seed=seed)
         return await self.answer(request, kind, quoted_texts=quoted_texts)
 
     async def answer(self, request: Request, kind: type[R], *, quoted_texts: Sequence[str] = ()) -> R:
-        """Return the model's answer to a request: in a run through what asks there, else with a model of its own."""
+        """Return the model's answer to a request: in a run through the run's caller, else with a model of its own."""
         if self._caller is not None:
             return await self._caller.ask(request, kind, quoted_texts=quoted_texts)
         asked = self.asked

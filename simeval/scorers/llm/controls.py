@@ -1,4 +1,4 @@
-"""Controls shown to judges: what each gives them, asked for once, and what follows where it is wrong."""
+"""Controls shown to judges: each one's ratings, asked for once, and the consequence of a wrong one."""
 
 import json
 from collections import Counter
@@ -28,14 +28,14 @@ FAILED_CONTROL = "failed_control"  # the cause of a failure
 
 
 class Judging(Protocol):
-    """A scorer by which judges rate conversations."""
+    """A scorer that lets judges rate conversations."""
 
     @property
     def basis(self) -> Sequence[object]:
-        """What its ratings depend on beside the scenario and the rubric, as JSON."""
+        """The inputs of its ratings besides the scenario and the rubric, as JSON."""
 
     def alone(self, judge: Caller, control: ControlKind) -> "Judging":
-        """Return the scorer by which one judge rates a control once."""
+        """Return the scorer with which one judge rates a control once."""
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
         """Return the rating of a conversation. Raises ModelError, and CannotTell."""
@@ -43,9 +43,9 @@ class Judging(Protocol):
 
 @dataclass(slots=True)
 class ControlBook:
-    """What the judges of a run give to controls.
+    """The ratings of controls by the judges of a run.
 
-    `known` holds what a resumed run had, by its keys; `record` keeps what this run finds.
+    `known` holds the ratings of a resumed run, by their keys; `record` stores the ones of this run.
     """
 
     known: Mapping[str, ControlRecord] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ControlBook:
         return max(0, self._left.total() - unused)
 
     async def rating(self, key: str, rate: Callable[[], Awaitable[ControlRecord]]) -> ControlRecord:
-        """Return what is known under a key, or what `rate` gives, which is kept."""
+        """Return the rating known under a key, or else the one from `rate`, which is stored."""
         return await self._found.get(key, partial(self._rated, key, rate))
 
     async def _rated(self, key: str, rate: Callable[[], Awaitable[ControlRecord]]) -> ControlRecord:
@@ -96,10 +96,10 @@ class ExpectationControls:
         self.book.expect(self, self.calls * (len(kinds) + kinds.count("near_miss")))
 
     async def prepare(self, scorer: Judging, columns: Mapping[str, Any], made: Preparation) -> Preparation:
-        """Show every control to every judge, all at once, and add what they give to what was `made` ready.
+        """Show every control to every judge, all at once, and add the results to the preparation `made`.
 
-        `columns` are those that all trials share. Raises ModelUnusable. Of a judge that could rate none that it must
-        fail, nothing is known: it is taken for one that is wrong.
+        `columns` are the ones that all trials share. Raises ModelUnusable. A judge that could rate none of the controls
+        it must fail is unproven, and counts as wrong.
         """
         found: dict[int, list[ControlRecord]] = {}
         lost: dict[str, Failure] = {}
@@ -132,7 +132,7 @@ class ExpectationControls:
         return made if self.on_failed == "warn" else replace(made, failure=self._failure(made, lost, columns))
 
     def _failure(self, made: Preparation, lost: Mapping[str, Failure], columns: Mapping[str, Any]) -> Failure | None:
-        """Return why judges, of which some were `lost`, shall not judge; None where they may."""
+        """Return why judges, some of them `lost`, shall not judge; None if they may."""
         if said := "; ".join(complaints(made.controls)):
             if any(each.control == "near_miss" for each in failed(made.controls)):
                 said += f'; the near miss says: "{near_misses_of(self.shown, _facts(columns))[0].statement}"'

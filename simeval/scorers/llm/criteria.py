@@ -1,4 +1,4 @@
-"""Criteria: an expectation with several parts, of which judges rule on each, with a quote that must have been said."""
+"""Criteria: an expectation in several parts; judges rule on each, with a quote from the conversation."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ from simeval.scorers.llm.judge import mean_rating
 from simeval.scorers.llm.panel import facts_of, of_each_judge, require_readable, told_left_out
 from simeval.scorers.llm.quotes import stands_in
 
-ALL_MET, NOT_ALL_MET = 10.0, 1.0  # on the scale of ratings, so that what is held against a rating takes both
+ALL_MET, NOT_ALL_MET = 10.0, 1.0  # on the scale of ratings, so that one bar fits both
 SAID = {"met": "met", "not_met": "NOT met", "cannot_tell": "cannot be told"}
 Said = Literal["met", "not_met", "cannot_tell"]
 WORDS: Mapping[str, Said] = {"Yes": "met", "No": "not_met", "Unclear": "cannot_tell"}
@@ -73,7 +73,7 @@ class CriteriaRulings(Reply):
 
 
 def rulings_on(asked: Sequence[str], texts: Sequence[str]) -> type[CriteriaRulings]:
-    """Return the reply that rules on each of these numbers, and where one is met, quotes one of these texts."""
+    """Return the reply that rules on each of these numbers, and quotes one of these texts for each one met."""
 
     class RulingsOnConversation(CriteriaRulings):
         numbers = frozenset(asked)
@@ -126,23 +126,23 @@ class CriteriaScorer(Scorer):
         return "criteria"
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:
-        """Show the judges what they must be right about. Raises ModelUnusable."""
+        """Show the controls to the judges. Raises ModelUnusable."""
         return None if self.controls is None else await self.controls.prepare(self, columns, Preparation())
 
     @property
     def basis(self) -> Sequence[object]:
-        """What its rulings depend on beside the scenario."""
+        """The inputs of its rulings besides the scenario."""
         known = [self.prompt.name, self.prompt.identity, self.reference, self.asked]
         return [*known, *self.criteria, *(each.key for each in self.examples)]
 
     def alone(self, judge: Caller, control: ControlKind) -> "CriteriaScorer":
-        """Return the scorer by which one judge rules on a control once."""
+        """Return the scorer with which one judge rules on a control once."""
         return replace(self, judges=[judge], repeats=1, control=control)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
-        """Return whether all criteria are met. Raises ModelError, and CannotTell where a judge cannot tell of one.
+        """Return whether all criteria are met. Raises ModelError, and CannotTell if a judge cannot decide on one.
 
-        One that is not met settles it, whatever cannot be told of others.
+        One that is not met settles it, whatever is undecided about the others.
         """
         texts = said_in(conversation)
         request = partial(

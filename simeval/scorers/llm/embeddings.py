@@ -25,9 +25,9 @@ class EmbeddingSimilarity(ModelScorer):
     """The cosine between the embeddings of the output and of the `reference`, and whether it is at least `threshold`.
 
     `model` is a LiteLLM embedding model, "openai-compatible/NAME", a transformers encoder on this machine as "minilm",
-    "local/NAME" or the path of its folder, any object with `encode(texts)`, or a Model object that answers
-    {"vectors": [[...], [...]]}. What a cosine means depends on the model: choose the threshold for yours. An encoder on
-    this machine is shared by all who ask it, costs no call, and reads no more of a text than it takes at once.
+    "local/NAME" or the path of its folder, any object with `encode(texts)`, or a Model object that answers {"vectors":
+    [[...], [...]]}. The meaning of a cosine depends on the model: choose the threshold for yours. An encoder on this
+    machine is shared by all its users, costs no call, and reads no more of a text than it takes at once.
     """
 
     gives_ratings = False
@@ -64,13 +64,13 @@ class EmbeddingSimilarity(ModelScorer):
         return self if self._local is not None else super().bind(callers)
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local model before the first trial. Raises ModelUnusable where that cannot be done."""
+        """Load a local model before the first trial. Raises ModelUnusable if it cannot be loaded."""
         await load_local(self._local)
 
     async def score(self, output: Any, reference: Any) -> dict[str, Any]:
         """Return {"similarity_score": from -1 to 1, "is_similar": bool}.
 
-        Raises ValueError where a text is empty or its vector is zero, and ModelError.
+        Raises ValueError if a text is empty or its vector is zero, and ModelError.
         """
         needed(output, "output")
         needed(reference, "reference")
@@ -85,7 +85,7 @@ class EmbeddingSimilarity(ModelScorer):
 
 
 def cosine(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the cosine of the angle between two vectors. Raises ValueError where one is zero: it has no direction."""
+    """Return the cosine of the angle between two vectors. Raises ValueError if one is zero: it has no direction."""
     lengths = hypot(*first), hypot(*second)
     if not all(lengths):
         raise ValueError("an embedding is the zero vector, which has no direction")
@@ -94,9 +94,9 @@ def cosine(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def _local_encoder(model: object) -> LocalEncoder | None:
-    """Return the encoder on this machine that is meant, where one is.
+    """Return the local encoder a name means, if it is one.
 
-    Raises DefinitionError where it cannot be there.
+    Raises DefinitionError if it cannot be there.
     """
     if isinstance(model, LocalEncoder):
         return model

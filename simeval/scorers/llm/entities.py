@@ -1,4 +1,4 @@
-"""Named entities: a model lists those of a text, and what differs only in case, width or spacing is one."""
+"""Named entities: a model lists those of a text; names that differ only in case, width or spacing are one."""
 
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ def normalised(entity: str) -> str:
 
 
 async def both(first: Callable[[], Awaitable[Any]], second: Callable[[], Awaitable[Any]]) -> tuple[Any, Any]:
-    """Do two things at once and give what they give. Raises what the first to fail raises, and ends the other."""
+    """Do two things at once and return both results. Raises the error of the first to fail, and ends the other."""
     found: dict[int, Any] = {}
 
     async def do(place: int, work: Callable[[], Awaitable[Any]]) -> None:

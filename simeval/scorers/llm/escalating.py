@@ -1,4 +1,4 @@
-"""A composite judge: the first settles what is clear to it, and leaves the rest to a second."""
+"""A composite judge: the first settles the clear conversations, and leaves the rest to a second."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ from simeval.scorers.llm.judge import RubricScorer
 
 @dataclass(frozen=True, slots=True)
 class EscalatingScorer(Scorer):
-    """Rates as `both` does with its first judge, and where `rule` takes that rating, with its second alone.
+    """Rates as `both` does with its first judge, and if `rule` takes that rating, with its second alone.
 
-    The composite is the criterion: a score is the rating of the judge that it was left to. Of what the first settles,
-    a share `audit`, drawn by the trial's seed, is rated by the second as well; that is kept in the score's details
-    under "escalation", and changes no score.
+    The composite is the criterion: a score is the rating of the judge that settled it. The second judge also rates a
+    share `audit` of the conversations that the first settles, drawn by the trial's seed; that is kept in the score's
+    details under "escalation", and changes no score.
     """
 
     both: RubricScorer | CriteriaScorer
@@ -38,13 +38,13 @@ class EscalatingScorer(Scorer):
         return self.both.name
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:
-        """Make ready what both judges need; each is shown every control by itself. Raises ModelUnusable."""
+        """Prepare both judges; each is shown every control by itself. Raises ModelUnusable."""
         return await self.both.prepare(columns)
 
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
         """Return the rating of the judge that settles it.
 
-        Raises ModelError where that one is missing, CannotTell where it cannot tell.
+        Raises ModelError if that rating is missing, CannotTell if the judge cannot decide.
         """
         [first, second] = self.both.judges
         asked: dict[str, Any] = {
@@ -76,7 +76,7 @@ class EscalatingScorer(Scorer):
         return seeds.generator(seed, "escalation audit").random() < self.audit
 
     async def _audited(self, second: Caller, asked: Mapping[str, Any]) -> Mapping[str, object]:
-        """Return what the second judge says of a settled conversation; nothing where it has no rating of it."""
+        """Return the second judge's rating of a settled conversation; empty if it has none."""
         try:
             return {"second": (await self._by(second).score(**asked)).value}
         except ModelUnusable:
@@ -89,7 +89,7 @@ class EscalatingScorer(Scorer):
 def as_composite(
     both: RubricScorer | CriteriaScorer, settings: Settings
 ) -> RubricScorer | CriteriaScorer | EscalatingScorer:
-    """Return the scorer whose first judge escalates to the second, where the settings say so; else what is given.
+    """Return the scorer whose first judge escalates to the second, if the settings ask for that; else the given one.
 
     Raises DefinitionError for a rule that would never leave anything to the second.
     """
@@ -103,7 +103,7 @@ def as_composite(
 
 
 def _of_judge(score: Score, judge: Caller, escalation: Mapping[str, object]) -> Score:
-    """Return a score with the ratings that it is the mean of, which say whose they are, and how it came about."""
+    """Return a score with the ratings behind its mean, which name their judges, and its escalation."""
     only = Rating(judge=judge.model.name, repeat=0, score=score.value, reasoning=score.reasoning)
     ratings: Sequence[Rating] = score.ratings or (only,)
     return replace(score, ratings=tuple(ratings), details={**score.details, ESCALATION: dict(escalation)})

@@ -12,7 +12,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.responses import conversation_columns
 from simeval.scorers.values import canonical
 
-LABEL = "label"  # of an example: what people say of it
+LABEL = "label"  # of an example: the label people gave it
 
 
 def draw_examples(
@@ -20,9 +20,9 @@ def draw_examples(
 ) -> tuple[list[Mapping[str, Any]], Dataset]:
     """Return rows for a scorer's `examples`, drawn at random with every label by turns, and the dataset without them.
 
-    `label` names the column that holds what people say, also by a path with dots, such as "feedback.helpful.score".
-    The dataset must have recorded answers. Raises DefinitionError where it has none, where no row has a label, and
-    where none would be left to validate the scorer on.
+    `label` names the column with people's labels, also by a path with dots, such as "feedback.helpful.score". The
+    dataset must have recorded answers. Raises DefinitionError if it has none, if no row has a label, or if none would
+    be left to validate the scorer on.
     """
     require_whole(number, "draw_examples: number")
     if not dataset.recorded:
@@ -44,7 +44,7 @@ def draw_examples(
 
 
 def _other_than(drawn: list[Example]) -> Callable[[Example], bool]:
-    """Return what is true of an example with another conversation: one of theirs may be there again, labelled anew."""
+    """Return a predicate for examples with another conversation: a drawn one may occur again with new labels."""
     shown = {_said(example) for example in drawn}
     return lambda example: _said(example) not in shown
 

@@ -1,4 +1,4 @@
-"""Graded scorers: a model says, with its reasons, whether an answer is right, grounded, helpful or meets a criterion.
+"""Graded scorers: a model decides, with reasons, if an answer is right, grounded, helpful or meets a criterion.
 
     Graded
     ├── Ruled: one yes or no    HallucinationFree, Correctness, Helpfulness
@@ -44,11 +44,11 @@ _SHARE = 'Answer with a JSON object: {"reasoning": a brief explanation, "score":
 
 @dataclass(kw_only=True, eq=False)
 class Graded(ModelScorer):
-    """The base: a system prompt, and a user's prompt in which `{column}` stands for what is in that column.
+    """The base: a system prompt, and a user's prompt with `{column}` replaced by the content of that column.
 
-    A prompt may name any column there is. A text is put there in a tag of its name; a list of texts as numbered
-    items; what is neither, as JSON. `examples` are rows that people labelled, each with the columns of the prompt and
-    a "label", such as `draw_examples` gives: the model is shown them, so of these very rows it is not asked.
+    A prompt may name any column there is. A text is put there in a tag of its name; a list of texts as numbered items;
+    anything else as JSON. `examples` are rows that people labelled, each with the columns of the prompt and a "label",
+    such as `draw_examples` gives: the prompt shows them to the model, so it is never asked about these rows.
     """
 
     own_places: ClassVar[Sequence[str]] = ()  # of its prompt that need not be columns
@@ -66,7 +66,7 @@ class Graded(ModelScorer):
         require(bool(places(self.user_prompt)), where, found=self.user_prompt, do=do)
 
     def check(self, columns: Collection[str] = COLUMNS) -> None:
-        """Raise DefinitionError as every scorer, and where the prompt names what is no column."""
+        """Raise DefinitionError as every scorer, and if the prompt names an unknown column."""
         super().check(columns)
         ours = {*self.column_map, *self.own_places}
         absent = [name for name in places(self.user_prompt) if name not in columns and name not in ours]
@@ -74,7 +74,7 @@ class Graded(ModelScorer):
         require(not absent, f"scorer {self.name}: user_prompt", found=absent, do=do)
 
     async def grade(self, kind: type[R], seed: int, columns: Mapping[str, object], *, system: str = "") -> R:
-        """Ask about the columns that the prompt names, by another `system` prompt where that is given.
+        """Ask about the columns that the prompt names, by another `system` prompt if that is given.
 
         Raises ModelError, and DefinitionError for a missing column.
         """
@@ -101,7 +101,7 @@ class Graded(ModelScorer):
         return [name for name in self._own_columns if self.column_map.get(name, name) not in row]
 
     def _shown(self, texts: Mapping[str, str | tuple[str, ...]]) -> str:
-        """Return the examples as the prompt begins with them. Raises ValueError where they are asked about."""
+        """Return the examples for the start of the prompt. Raises ValueError if the question is about one of them."""
         lines = []
         for row in self.examples:
             mapped = {name: self.column_map.get(name, name) for name in texts}
@@ -125,7 +125,7 @@ def as_text(value: object) -> str | tuple[str, ...]:
 
 
 def needed(value: object, column: str) -> None:
-    """Raise ValueError where there is nothing in a column that is to be measured against."""
+    """Raise ValueError if a column needed for the measurement is empty."""
     text = as_text(value)
     if not (text if isinstance(text, str) else "".join(text)).strip() or text in ("[]", "{}"):
         raise ValueError(f"there is nothing in {column!r}, so it cannot be measured")
@@ -145,7 +145,7 @@ class Ruled(Graded):
 
 @dataclass(kw_only=True, eq=False)
 class HallucinationFree(Ruled):
-    """Whether the output says nothing that the `context` does not bear out: true is good."""
+    """Whether the `context` supports everything in the output: true is good."""
 
     default_score = "hallucination_free"
     paths = ("hallucination_free",)
@@ -165,7 +165,7 @@ know. "met" is true if the output has no hallucination. In "reasoning" quote eac
 
 @dataclass(kw_only=True, eq=False)
 class Correctness(Ruled):
-    """Whether the output says what the `reference` says: a correct answer may be worded otherwise, or say more."""
+    """Whether the output agrees with the `reference`: a correct answer may be worded otherwise, or add more."""
 
     own_places: ClassVar[Sequence[str]] = ("input",)
     default_score = "correct"
@@ -189,7 +189,7 @@ nowhere. Something left out that the input asks for makes it false; something ad
 
 @dataclass(kw_only=True, eq=False)
 class Helpfulness(Ruled):
-    """Whether the output gives what the `input` asks for; whether it is true is not asked."""
+    """Whether the output gives the help that the `input` asks for; whether it is true is not asked."""
 
     default_score = "helpful"
     paths = ("helpful",)
@@ -211,7 +211,7 @@ class Supported(Graded):
     """The share of a text's claims that are supported, under the name of `default_score`, and all `claims`."""
 
     async def share(self, seed: int, columns: Mapping[str, object]) -> dict[str, object]:
-        """Return the share. Raises ValueError where the text makes no claim."""
+        """Return the share. Raises ValueError if the text makes no claim."""
         found = (await self.grade(Claims, seed, columns)).claims
         if not found:
             raise ValueError("the output makes no claim, so there is no share of them that is supported")
@@ -282,7 +282,7 @@ NAME is the number of a document; a document without a number is number 1.
     async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"relevant_share": number, "relevant": list of bool, "reasoning": list of str}.
 
-        Raises ValueError for an empty input and where there is no document, and ModelError.
+        Raises ValueError for an empty input or without a document, and ModelError.
         """
         needed(input, "input")
         needed(context, "context")
@@ -314,7 +314,7 @@ fractions between.
     async def score(self, context: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"relevancy_score": number, "reasoning": str}.
 
-        Raises ValueError where one is empty, and ModelError.
+        Raises ValueError if one is empty, and ModelError.
         """
         needed(input, "input")
         needed(context, "context")
@@ -324,7 +324,7 @@ fractions between.
 
 @dataclass(kw_only=True, eq=False)
 class Criteria(Graded):
-    """Whether each of the user's own criteria is met: {name: what is to hold}. All are asked about in one call."""
+    """Whether each of the user's own criteria is met: {name: criterion}. All are asked about in one call."""
 
     direction = "higher"
     own_places: ClassVar[Sequence[str]] = ("criteria", "input")

@@ -29,7 +29,7 @@ from simeval.scorers.llm.rubrics import RubricBook
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer(Scorer):
-    """Rates how well an expected behaviour was met, by its `own_rubric`, or the one that `book` holds for it.
+    """Rates how well an expected behaviour was met, by its `own_rubric`, or by its rubric in `book`.
 
     Each of the `judges` rates a conversation `repeats` times, all at once; the score is the mean of the ratings. Where
     the `reply` is a label, a rating is the mean of all by their probabilities, as far as the judge's server sends them.
@@ -60,7 +60,7 @@ class RubricScorer(Scorer):
         return "rating"
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation:
-        """Have the rubric written, then show the judges what they must be right about. Raises ModelUnusable."""
+        """Have the rubric written, then show the controls to the judges. Raises ModelUnusable."""
         try:
             rubric = await self.rubric(columns["given"], columns["when"])
         except ModelUnusable:
@@ -72,12 +72,12 @@ class RubricScorer(Scorer):
 
     @property
     def basis(self) -> Sequence[object]:
-        """What its ratings depend on beside the scenario and the rubric."""
+        """The inputs of its ratings besides the scenario and the rubric."""
         known = [self.prompt.name, self.prompt.identity, self.expected_behavior, self.reference]
         return [*known, *(each.key for each in self.examples)]
 
     def alone(self, judge: Caller, control: ControlKind) -> "RubricScorer":
-        """Return the scorer by which one judge rates a control once."""
+        """Return the scorer with which one judge rates a control once."""
         return replace(self, judges=[judge], repeats=1, control=control)
 
     async def rubric(self, given: str, when: str) -> RubricRecord:
@@ -89,7 +89,7 @@ class RubricScorer(Scorer):
     async def score(self, conversation: Conversation, given: str, when: str, seed: int, facts: Any = "") -> Score:
         """Return the mean rating with the reasoning of each.
 
-        Raises ModelError where one of them is missing, CannotTell where a judge says so.
+        Raises ModelError if a rating is missing, CannotTell if a judge cannot decide.
         """
         levels = (await self.rubric(given, when)).levels
         if self.template is not None:
@@ -158,7 +158,7 @@ async def _rating(request: GradeRequest, judge: Caller, repeat: int, seed: int) 
 
 
 async def _expected_rating(request: LabelGradeRequest, judge: Caller, repeat: int, seed: int) -> Rating:
-    """Return the mean of the ratings that labels stand for, by their probabilities."""
+    """Return the mean of the labels' ratings, weighted by their probabilities."""
     chosen = await judge.choose(replace(request, seed=seed), list(request.levels))
     score = chosen.expected({label: float(label) + 1 for label in request.levels})
     log.debug("grade", judge=judge.model.name, repeat=repeat, score=score, label=chosen.label)

@@ -1,4 +1,4 @@
-"""Moderation: whether a provider's endpoint flags what the app said, and for what."""
+"""Moderation: whether a provider's endpoint flags the app's reply, and for which category."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""What is made once for each key, whoever asks for it, and how often at once."""
+"""Make a value once for each key, for any number of concurrent callers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -11,13 +11,16 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Once(Generic[T]):
-    """Keeps what was made by its key. Who asks while it is being made waits; who is cancelled leaves it to the next."""
+    """Caches values by key, and makes each once.
+
+    Concurrent callers wait for one computation; if it is cancelled, the next caller takes over.
+    """
 
     made: dict[str, T] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     async def get(self, key: str, make: Callable[[], Awaitable[T]]) -> T:
-        """Return what was made for a key, or what `make` gives now."""
+        """Return the cached value of a key, or make it now."""
         if key not in self.made:
             async with self._locks.setdefault(key, anyio.Lock()):
                 if key not in self.made:

@@ -24,7 +24,7 @@ LEAST_TOKENS = 20  # of each of the texts that a judge is shown
 async def of_each_judge(
     judges: Sequence[Caller], repeats: int, seed: int, ask: Callable[[Caller, int, int], Awaitable[T]]
 ) -> list[T]:
-    """Return what `ask` of (judge, repeat, seed) makes of each judge and repeat, in this order.
+    """Return the result of `ask` with (judge, repeat, seed) for each judge and repeat, in this order.
 
     The first that fails ends the others, and is raised: fewer ratings would be another criterion.
     """
@@ -42,7 +42,7 @@ async def of_each_judge(
 
 
 async def at_once(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Return what each of these calls returns, in their order; the models bound how many are made at once.
+    """Return the result of each of these calls, in their order; the models bound how many are made at once.
 
     The first that fails ends the others, and is raised.
     """
@@ -67,7 +67,7 @@ def require_readable(shown: Excerpt) -> None:
 
 
 def told_left_out(shown: Excerpt, told: set[str]) -> str:
-    """Return what a judge was not shown of a conversation; the first time it is a warning, too."""
+    """Describe the part of a conversation that was left out for a judge; the first time it is a warning, too."""
     if not told:
         told.add(TOO_LONG)
         warn_all(f"{TOO_LONG}: it was shown one without {shown}; --judge-context N shows more")
@@ -75,7 +75,7 @@ def told_left_out(shown: Excerpt, told: set[str]) -> str:
 
 
 def facts_of(found: Any) -> str:
-    """Return what is true as judges read it: a text as it is, other values of a column as JSON."""
+    """Return the facts as judges read them: a text as it is, other values of a column as JSON."""
     return found if isinstance(found, str) else json.dumps(plain(found), ensure_ascii=False) if found else ""
 
 

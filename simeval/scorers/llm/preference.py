@@ -60,16 +60,16 @@ class Preferred(Reply):
 class Preference(Graded):
     """Whether the output is better than the `baseline`, another version's answer to the same example.
 
-    The baseline is a column of the dataset, or what `baseline` answers: a function of (message) or (message, state),
+    The baseline is a column of the dataset, or the answer of `baseline`: a function of (message) or (message, state),
     sync or async, that is asked with the example's input. An LLM prefers one by `criteria`, or `prefer` does: a
     function of (input, first, second), sync or async, that returns "first", "second" or "tie"; a plain one runs in a
     thread. Neither function may take longer than `function_timeout_seconds`; None is for people.
 
-    A baseline of messages is a whole conversation, and so is what it is held against.
+    A baseline of messages is a whole conversation, and it is compared with a whole one.
 
     Both orders are asked, one after the other; which is asked first depends on the seed. Answers that differ make a
-    tie, which is not `consistent`. An app that failed on an example has lost it; where anything else failed, the
-    baseline's function among it, nothing is known.
+    tie, which is not `consistent`. An app that failed on an example has lost it; if anything else failed, including the
+    baseline's function, the result is missing.
     """
 
     gives_ratings = False
@@ -106,7 +106,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         return 0 if self.prefer else 2
 
     def check(self, columns: Collection[str] = COLUMNS) -> None:
-        """Raise DefinitionError as every scorer, and where there is neither a column nor a function for a baseline."""
+        """Raise DefinitionError as every scorer, and if there is neither a column nor a function for a baseline."""
         super().check(columns)
         there = self.baseline is not None or "baseline" in self.column_map or "baseline" in columns
         do = "give the dataset a column 'baseline', or a column_map, or baseline=, a function that answers; there are "
@@ -126,9 +126,9 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
     ) -> dict[str, Any]:
         """Return {"preference": 1 (output), 0.5 or 0, "consistent", "first_order", "second_order", "reasoning"}.
 
-        `first_order` is the version preferred where the output was shown first, `second_order` where it was shown
-        second: "output", "baseline" or "tie". Raises ValueError where there is no baseline, TimeoutError, ModelError,
-        DefinitionError for another answer of `prefer`, and what the functions raise.
+        `first_order` is the version preferred when the output was shown first, `second_order` when it was shown second:
+        "output", "baseline" or "tie". Raises ValueError without a baseline, TimeoutError, ModelError, DefinitionError
+        for another answer of `prefer`, and the functions' own errors.
         """
         if self.baseline is not None:
             needed(input, "input")
@@ -166,7 +166,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         return place, ""
 
     async def _answer(self, baseline: Callable[..., Any], input: Any) -> Any:
-        """Return what the other version answers: its text, where it answers as an app does."""
+        """Return the answer of the other version: its text, if it answers as an app does."""
         takes_state = len(inspect.signature(baseline).parameters) > 1
         returned = await self._call(baseline, input, *([{}] if takes_state else []))
         if isinstance(returned, tuple) and len(returned) == 2:
@@ -184,13 +184,13 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         raise TimeoutError(f"no answer of {name} within {in_words(self.function_timeout_seconds or 0)}")
 
     def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
-        """Return the win rate of the output with its interval, what it proves, and how far the order swayed the judge.
+        """Return the win rate of the output with its interval, its p-values, and how far the order swayed the judge.
 
-        An example with repetitions counts once, by their mean, and is `won` above 1/2. What is missing is in no value,
-        and counts against both ends of the interval (`alpha` on each side, by examples) and both p-values. Those are
-        of sign tests, whose n is without ties: `p_output_better` has the hypothesis that the output wins at most as
-        many examples as it loses. `consistent` is the share of pairs of answers that agree, `prefers_first` the share
-        of the answers that are no tie which name the one shown first: 1/2 without position bias.
+        An example with repetitions counts once, by their mean, and is `won` above 1/2. A missing result is in no value,
+        and counts against both ends of the interval (`alpha` on each side, by examples) and both p-values. Those are of
+        sign tests, whose n is without ties: `p_output_better` has the hypothesis that the output wins at most as many
+        examples as it loses. `consistent` is the share of pairs of answers that agree, `prefers_first` the share of the
+        answers that are no tie which name the one shown first: 1/2 without position bias.
         """
         examples: dict[int, list[float | None]] = {}
         for each in scored:

@@ -36,8 +36,8 @@ class ContextEntityRecall(ModelScorer):
     async def score(self, context: Any, reference: Any, seed: int = 0) -> dict[str, Any]:
         """Return {"context_entity_recall", "context_entity_precision", "found", "missing"}.
 
-        There is no precision where the context has no entity. Raises ValueError where the reference has none, or one
-        of the two is empty, and ModelError.
+        There is no precision if the context has no entity. Raises ValueError if the reference has none, or one of the
+        two is empty, and ModelError.
         """
         needed(context, "context")
         needed(reference, "reference")

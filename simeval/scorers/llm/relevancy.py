@@ -22,9 +22,10 @@ from simeval.scorers.values import average_precision
 class ResponseRelevancy(Graded):
     """How much the output answers the `input`: the mean cosine of the input to questions that the output would answer.
 
-    A model writes `questions` questions for which the output is an answer, and says whether it is `noncommittal`, which
-    makes it 0; `encoder` turns questions and input into vectors. As RAGAS defines it: whether the output is true is not
-    asked. An encoder is needed: "minilm", a hub name or folder, "hashed", or an object with `encode(texts)`.
+    A model writes `questions` questions that the output answers, and decides whether the output is `noncommittal`,
+    which makes the score 0; `encoder` turns questions and input into vectors. As RAGAS defines it: whether the output
+    is true is not asked. An encoder is needed: "minilm", a hub name or folder, "hashed", or an object with
+    `encode(texts)`.
     """
 
     gives_ratings = False
@@ -48,13 +49,13 @@ Answer with a JSON object: {"noncommittal": true or false, "questions": [text, .
         self._encoder = text_encoder(self.encoder, f"scorer {self.name}")
 
     async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local encoder before the first trial. Raises ModelUnusable where that cannot be done."""
+        """Load a local encoder before the first trial. Raises ModelUnusable if it cannot be loaded."""
         await load_local(self._encoder)
 
     async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"response_relevancy": from -1 to 1, "noncommittal": bool, "questions": list of str}.
 
-        Raises ValueError where one is empty, ModelError, and what the encoder raises.
+        Raises ValueError if one is empty, ModelError, and the encoder's errors.
         """
         needed(output, "output")
         needed(input, "input")
@@ -74,10 +75,10 @@ Answer with a JSON object: {"noncommittal": true or false, "questions": [text, .
 
 @dataclass(kw_only=True, eq=False)
 class ContextPrecision(Graded):
-    """Whether what helps to the `reference` answer stands first in the `context`: average precision, from 0 to 1.
+    """Whether documents that help to the `reference` answer come first in the `context`: average precision, 0 to 1.
 
     As RAGAS defines it (`LLMContextPrecisionWithReference`): the mean, over the relevant documents, of the share of
-    relevant ones down to their place; 0 where none is relevant.
+    relevant ones down to their place; 0 if none is relevant.
     """
 
     own_places: ClassVar[Sequence[str]] = ("input",)
@@ -98,7 +99,7 @@ NAME is the number of a document; a document without a number is number 1.
     ) -> dict[str, Any]:
         """Return {"context_precision": number, "relevant": list of bool, "reasoning": list of str}.
 
-        Raises ValueError for an empty reference and where there is no document, and ModelError.
+        Raises ValueError for an empty reference or without a document, and ModelError.
         """
         needed(context, "context")
         needed(reference, "reference")
@@ -113,7 +114,7 @@ NAME is the number of a document; a document without a number is number 1.
 
 @dataclass(kw_only=True, eq=False)
 class AnswerSimilarity(Graded):
-    """How much the output means what the `reference` means, rated by a model from 1 (nothing) to 5 (the same)."""
+    """How close the output is in meaning to the `reference`, rated by a model from 1 (nothing) to 5 (the same)."""
 
     own_places: ClassVar[Sequence[str]] = ("input",)
     default_score = "answer_similarity"

@@ -1,4 +1,4 @@
-"""What models answer to graded scorers: JSON objects with the reasons first, so that they come before the verdict."""
+"""The replies of models to graded scorers: JSON objects with the reasons first, so that they precede the verdict."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -59,7 +59,7 @@ def rulings_of(asked: Sequence[str]) -> type[Rulings]:
 
 
 class Claim(Reply):
-    """One claim that a text makes, and whether what it is held against supports it."""
+    """One claim that a text makes, and whether its source supports it."""
 
     claim: Text
     reasoning: Reasoning
@@ -68,7 +68,7 @@ class Claim(Reply):
 
 
 class Claims(Reply):
-    """All claims of a text; none where it makes none."""
+    """All claims of a text; empty if it makes none."""
 
     claims: Annotated[tuple[Claim, ...], Field(max_length=MOST_CLAIMS)]
     json_schema: ClassVar[Mapping[str, Any]] = _object(claims=_list(Claim.json_schema))

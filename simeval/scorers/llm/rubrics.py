@@ -1,4 +1,4 @@
-"""Rubrics: the levels of each expectation, given by its suite, or written once and kept by what they were made from."""
+"""Rubrics: the levels of each expectation, given by its suite, or written once and kept by their inputs."""
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -22,13 +22,13 @@ from simeval.scorers.llm.once import Once
 
 @dataclass(slots=True)
 class RubricBook:
-    """The rubrics of a run: those its suite gives, and those of one model, in memory and, where `folder` is, on disk.
+    """The rubrics of a run: the suite's own, and those of one model, in memory and, with `folder`, on disk.
 
-    `known` holds those a resumed run had, by their keys; `record` keeps those that this run judges by.
+    `known` holds those of a resumed run, by their keys; `record` stores the ones this run judges by.
 
-    Concurrent requests for one rubric make one call, and all get what came of it. A rubric that could not be
-    written, retries included, is not tried again in this run. The disk is a convenience: where it cannot be
-    read or written, rubrics are kept in memory.
+    Concurrent requests for one rubric make one call, and share its result. A rubric that could not be written, retries
+    included, is not tried again in this run. The disk is a convenience: if it cannot be read or written, rubrics are
+    kept in memory.
     """
 
     caller: Caller
@@ -39,20 +39,20 @@ class RubricBook:
     _found: Once[RubricRecord | ModelError] = field(default_factory=Once)
 
     async def unwritten(self, requests: Iterable[RubricRequest]) -> Callable[[], int]:
-        """Return what counts those of these rubrics that are still to be written."""
+        """Return a counter of the rubrics among these that are still to be written."""
         keys = {rubric_key(self.caller.model.name, request) for request in requests} - set(self.known)
         if self.folder is not None:
             keys -= await anyio.to_thread.run_sync(_kept, self.folder, keys)
         return lambda: len(keys - set(self._found.made))
 
     def request(self, *, given: str, when: str, expected_behavior: str) -> RubricRequest:
-        """Return what asks for a rubric."""
+        """Return the request for a rubric."""
         return RubricRequest(given=given, when=when, expected_behavior=expected_behavior, prompt=self.prompt)
 
     async def rubric(self, request: RubricRequest, own: Mapping[str, str] | None = None) -> RubricRecord:
         """Return the rubric that a request asks for, or the one with the levels that the suite has of its `own`.
 
-        Raises ModelError where it cannot be written.
+        Raises ModelError if it cannot be written.
         """
         key = rubric_key(self.caller.model.name, request) if own is None else given_key(own)
         found = await self._found.get(key, partial(self._recorded, key, request, own))
@@ -110,7 +110,7 @@ class RubricBook:
         try:
             return RubricReply.model_validate_json(await path.read_text(encoding="utf-8")).levels
         except (FileNotFoundError, ValueError):
-            return None  # never written, or damaged: it is written anew
+            return None  # never written, or damaged: it is written again
         except OSError as error:
             self._give_up_the_folder(error)
             return None

@@ -24,7 +24,7 @@ class Summarization(Graded):
     """The quality of a summary of the `input`, and its entity density: different entities for each word.
 
     Quality is 0 for poor, 0.5 for ok, 1 for excellent. A summary is dense from `dense_from` on: 0.08 is one entity in
-    twelve and a half words. Words are what white space separates.
+    twelve and a half words. Words are separated by white space.
     """
 
     gives_ratings = False

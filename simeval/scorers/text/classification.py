@@ -32,19 +32,19 @@ _NAMED = re.compile(r"(?:\w+ ){0,2}\w+[*_`\"' ]*[:=](.+)", re.DOTALL)  # "The la
 
 @dataclass(kw_only=True, eq=False)
 class Classification(ColumnScorer):
-    """How well the outputs name the class that stands in the reference: one label for each example.
+    """How well the outputs name the class in the reference: one label for each example.
 
-    Labels are compared without space around them, and with `ignore_case` without case. `labels` are the classes
-    there are, by default those that occur as references. An output that is none of them, and an app that failed, is a
-    wrong answer of no class: it lowers accuracy and the recall of the right class, and nobody's precision.
-    `positive` names the class whose measures are also called just "precision", "recall" and "f1". With `lenient` an
-    output may also be marked up, end in punctuation, or name what it gives: "**spam**", "spam.", "Label: spam". A
+    Labels are compared without space around them, and with `ignore_case` without case. `labels` are the possible
+    classes, by default those that occur as references. An output that is none of them, and an app that failed, is a
+    wrong answer of no class: it lowers accuracy and the recall of the right class, and nobody's precision. `positive`
+    names the class whose measures are also called just "precision", "recall" and "f1". With `lenient` an output may
+    also have markup, end in punctuation, or begin with the name of the field: "**spam**", "spam.", "Label: spam". A
     sentence that has a label in it is still none: "not spam".
 
-    `score` says of an example whether its answer is `correct`; the measures are of the whole dataset: "accuracy",
+    `score` gives for an example whether its answer is `correct`; the measures are of the whole dataset: "accuracy",
     "macro.f1" and so on for precision, recall and f1 over macro, micro and weighted, and "class.<label>.f1". Shares
-    have an exact interval (Clopper and Pearson; Korn and Graubard's where examples were repeated), the others a
-    bootstrap one over examples with `seed`. Only shares are fit for a verdict.
+    have an exact interval (Clopper and Pearson; Korn and Graubard's if examples were repeated), the others a bootstrap
+    one over examples with `seed`. Only shares are fit for a verdict.
     """
 
     gives_ratings = False
@@ -59,7 +59,7 @@ class Classification(ColumnScorer):
     direction = "higher"
     quick = True
 
-    _classes: Mapping[str, str] = field(default_factory=dict, init=False, repr=False)  # spelling by what is compared
+    _classes: Mapping[str, str] = field(default_factory=dict, init=False, repr=False)  # spelling by form for comparison
 
     summarized = ("reference",)
 
@@ -86,7 +86,7 @@ class Classification(ColumnScorer):
     def summarize(self, scored: Sequence[Scored], *, alpha: float = ALPHA) -> Mapping[str, Estimate]:
         """Return all measures.
 
-        Those of examples that could not be scored are missing, and each method says how many.
+        Examples without a score are missing, and each method gives their number.
         """
         answered = [(each.example, *pair) for each in scored if (pair := self._pair(each))]
         if not answered:
@@ -101,13 +101,13 @@ class Classification(ColumnScorer):
         return {"accuracy": found.pop("accuracy"), **only, **found}
 
     def _answered(self, output: object, actual: str) -> str:
-        """Return the label of an output: as it stands, or else the one that is left without what is around it."""
+        """Return the label of an output: as it is, or else the one inside markup or punctuation."""
         known = {*self._classes.values(), actual}
         forms = [self._spelled(form) for form in _bared(text_of(output))]
         return next((form for form in forms if form in known), forms[-1] or forms[0])
 
     def _pair(self, scored: Scored) -> tuple[str, str] | None:
-        """Return the label that was right and the one that was answered; None where either is missing."""
+        """Return the right label and the answered one; None if either is missing."""
         if isinstance(scored.measured, Mapping):
             return str(scored.measured["actual"]), str(scored.measured["predicted"])
         if scored.failure is None or scored.failure.stage != "app":
@@ -123,7 +123,7 @@ class Classification(ColumnScorer):
         return actual
 
     def _label(self, reference: object) -> str:
-        """Return the class that a reference names; empty where it names none."""
+        """Return the class that a reference names; empty if it names none."""
         label = self._spelled(reference)
         return label if not self._classes or label in self._classes.values() else ""
 
@@ -131,7 +131,7 @@ class Classification(ColumnScorer):
         return normalised(value, ignore_case=self.ignore_case, ignore_space=True)
 
     def _spelled(self, value: object) -> str:
-        """Return a label as `labels` spells it, where it is one of them."""
+        """Return a label as `labels` spells it, if it is one of them."""
         compared = self._compared(value)
         return self._classes.get(compared, compared)
 
@@ -222,7 +222,7 @@ class _Summary:
 
 
 def _bared(text: str) -> list[str]:
-    """Return a text as it is, without marks around it, and without the name of what it gives."""
+    """Return a text as it is, without marks around it, and without the name of its field."""
     plain = text.strip(_AROUND)
     named = _NAMED.fullmatch(plain)
     return [text, plain, *([named[1].strip(_AROUND)] if named else [])]

@@ -1,4 +1,4 @@
-"""Retrieved passages against those that should have been retrieved, as texts."""
+"""Compare retrieved passages, as texts, with those that should have been retrieved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from simeval.scorers.values import average_precision, given, is_array
 class ContextMatch(ColumnScorer):
     """How well the retrieved `context`, in its order, has the passages of `reference_contexts`; no model is asked.
 
-    Two passages are the same where their Levenshtein similarity is at least `threshold`. Precision is the average
-    precision of the ranking, as RAGAS has it (`NonLLMContextPrecisionWithReference`): what is relevant counts more the
-    earlier it stands. Recall is the share of the reference's passages that were retrieved (`NonLLMContextRecall`).
+    Two passages are the same if their Levenshtein similarity is at least `threshold`. Precision is the average
+    precision of the ranking, as RAGAS has it (`NonLLMContextPrecisionWithReference`): a relevant passage counts more
+    the earlier it comes. Recall is the share of the reference's passages that were retrieved (`NonLLMContextRecall`).
     """
 
     default_score = "precision"
@@ -34,7 +34,7 @@ class ContextMatch(ColumnScorer):
     def score(self, context: Any, reference_contexts: Any) -> dict[str, Any]:
         """Return {"precision", "recall", "relevant": whether each passage is in the reference}.
 
-        Raises ValueError where there is no passage on one of the sides.
+        Raises ValueError if one of the sides has no passage.
         """
         found, wanted = _passages(context), _passages(given(reference_contexts, self.name))
         if not found or not wanted:

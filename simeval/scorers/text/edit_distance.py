@@ -1,6 +1,6 @@
 """How far two texts, or two lists of words, are apart: edit distance and longest common subsequence, by rapidfuzz.
 
-rapidfuzz is imported where it is first used: most scorers of this package need none of it.
+rapidfuzz is imported at first use: most scorers of this package need none of it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ MOST_CELLS = 2_500_000_000  # 50,000 by 50,000 characters: some 0.2 s
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
     """Return Levenshtein's distance: the fewest insertions, deletions and replacements that make one the other.
 
-    Raises ValueError where the table would have more than MOST_CELLS cells, after equal ends are taken off.
+    Raises ValueError if the table would have more than MOST_CELLS cells, after equal ends are taken off.
     """
     from rapidfuzz.distance import Levenshtein
 

@@ -1,7 +1,7 @@
-"""Formats: whether an answer is JSON, XML, or what a pydantic model describes.
+"""Formats: whether an answer is JSON, XML, or fits a pydantic model.
 
-Each gives {"valid": bool, "reason": str}, the reason being empty where the answer is valid. An answer that is empty
-or no text at all is invalid: the app failed its user, nothing is missing.
+Each gives {"valid": bool, "reason": str}, the reason being empty if the answer is valid. An answer that is empty or no
+text at all is invalid: the app failed its user, nothing is missing.
 """
 
 import json
@@ -24,7 +24,7 @@ FENCE = "```"
 
 @dataclass(kw_only=True, eq=False)
 class FormatScorer(ColumnScorer, ABC):
-    """The base of scorers of a format. With `fenced` an answer may also stand in one Markdown fence, and only there."""
+    """The base of scorers of a format. With `fenced` an answer may also be in one Markdown fence, and only there."""
 
     fenced: bool = False
 
@@ -42,7 +42,7 @@ class FormatScorer(ColumnScorer, ABC):
 
     @abstractmethod
     def problem(self, output: Any) -> str:
-        """Return what is wrong with an output; empty where nothing is."""
+        """Return the error of an output; empty if it has none."""
 
     def _unfenced(self, text: str) -> str:
         opening, _, rest = text.strip().partition("\n")
@@ -93,10 +93,10 @@ class ValidXML(FormatScorer):
 
 @dataclass(kw_only=True, eq=False)
 class PydanticScorer(FormatScorer):
-    """Whether the output is what a pydantic model describes: an instance of it, a dict, or JSON text.
+    """Whether the output fits a pydantic model: an instance of it, a dict, or JSON text.
 
     `strict` allows no conversion ("1" is then no integer). The reason names the place of the first mistake. Raises
-    DefinitionError for what is no pydantic model.
+    DefinitionError for anything but a pydantic model.
     """
 
     gives_ratings = False
@@ -128,7 +128,7 @@ class PydanticScorer(FormatScorer):
 
 
 def _parsed(output: object) -> tuple[object, str]:
-    """Return the value of a JSON text, and what is wrong with it."""
+    """Return the value of a JSON text, and its error."""
     if not isinstance(output, str) or not output.strip():
         return None, _no_text(output)
     try:

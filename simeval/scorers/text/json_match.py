@@ -18,8 +18,8 @@ Order = Literal["ordered", "same", "superset", "subset"]
 class JSONMatch(ColumnScorer):
     """How many members of the output's object or array equal those of the reference's.
 
-    Of objects the keys of either side count, but for those in `ignore`; a key that only one side has is a miss. Of
-    arrays `lists` says what counts: "ordered", element by element at its place; "same", the elements of either side
+    Of objects the keys of either side count, but for those in `ignore`; a key that only one side has is a miss. For
+    arrays `lists` sets the comparison: "ordered", element by element at its place; "same", the elements of either side
     in any order; "superset", those of the reference; "subset", those of the output. Output and reference may be JSON
     text. An output that is no JSON, or the other of the two kinds, matches nothing. 0.5 MB takes a second.
     """
@@ -38,7 +38,7 @@ class JSONMatch(ColumnScorer):
     def score(self, output: Any, reference: Any) -> Mapping[str, Any]:
         """Return whether `all` members match, the `share` of them that do, and why not all; of an object, which do.
 
-        The share is 1 where nothing counts. Raises DefinitionError for a reference that is no object or array.
+        The share is 1 if nothing counts. Raises DefinitionError for a reference that is no object or array.
         """
         wanted, found = _structure(given(reference, self.name)), _structure(output)
         if wanted is None:

@@ -1,4 +1,4 @@
-"""Language: which one the output is in, and whether that is the one that is wanted."""
+"""Language: the language of the output, and whether it is the wanted one."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import text_of
 
-LEAST_LETTERS = 12  # of a text whose language can be told with some reliability
+LEAST_LETTERS = 12  # of a text with a detectable language
 LEAST_CERTAINTY = 0.5  # one language is likelier than all others together
 
 
@@ -21,10 +21,10 @@ LEAST_CERTAINTY = 0.5  # one language is likelier than all others together
 class Language(ColumnScorer):
     """The language of the output, and whether it is `expected`, or without that, the language of the input.
 
-    Languages are ISO 639-1 codes ("en"), told by py3langid (139 of them, by their letters; no network). `among` names
-    those that come into question, which makes short texts more reliable. A text with fewer than `least_letters` letters
-    has no language that could be told, nor has one to which the detector gives less than `min_certainty`: that says
-    nothing of the app, and is not measured.
+    Languages are ISO 639-1 codes ("en"), detected by py3langid (139 of them, by their letters; no network). `among`
+    names the possible languages, which makes short texts more reliable. A text with fewer than `least_letters` letters,
+    or with a certainty below `min_certainty`, has no detectable language: that is no evidence about the app, and is not
+    measured.
     """
 
     gives_ratings = False
@@ -57,7 +57,7 @@ class Language(ColumnScorer):
     def score(self, output: object, input: object = "") -> dict[str, Any]:
         """Return {"matches": bool, "language", "probability", "expected"}.
 
-        Raises ValueError where the output, or the input it is compared with, is too short or its language not certain.
+        Raises ValueError if the output, or the input it is compared with, is too short or its language not certain.
         """
         language, probability = self._of(text_of(output), "output")
         expected = self.expected or self._of(text_of(input), "input")[0]

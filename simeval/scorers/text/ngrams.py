@@ -52,10 +52,10 @@ class NgramScorer(ColumnScorer, ABC):
 
 @dataclass(kw_only=True, eq=False)
 class Bleu(NgramScorer):
-    """BLEU of a sentence: the geometric mean of the shares of its 1- to 4-grams that stand in a reference.
+    """BLEU of a sentence: the geometric mean of the shares of its 1- to 4-grams that occur in a reference.
 
     An output shorter than the references pays for it. Counts of zero are smoothed (method 4 of B. Chen and C. Cherry,
-    2014), as one sentence seldom shares a 4-gram. It is meant for whole corpora: one sentence says little.
+    2014), as one sentence seldom shares a 4-gram. It is meant for whole corpora: for one sentence it is a weak measure.
     Reference: K. Papineni et al. (2002), "BLEU: a method for automatic evaluation of machine translation", ACL.
     """
 
@@ -125,7 +125,7 @@ class RougeN(ColumnScorer):
 
 
 class _NoSynonyms:
-    """Stands for WordNet where there is none."""
+    """Replaces WordNet if it is not installed."""
 
     def synsets(self, _word: str) -> list[object]:
         return []

@@ -1,4 +1,4 @@
-"""Personal data: e-mail addresses, telephone, card and account numbers and the like in what an app says."""
+"""Personal data: e-mail addresses, telephone, card and account numbers and the like in an app's replies."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -35,14 +35,14 @@ def _card_in(text: str) -> str:
 
 
 def _iban_in(text: str) -> str:
-    """Return the account number that groups begin with, whatever capitals follow; "" where there is none."""
+    """Return the account number that groups begin with, whatever capitals follow; "" if they do not begin with one."""
     groups = text.split(" ")
     parts = (" ".join(groups[:end]) for end in range(len(groups), 0, -1))
     return next((part for part in parts if _passes_mod_97(part)), "")
 
 
 def _part_of(groups: Sequence[str], is_one: Callable[[str], bool], *, least: int) -> str:
-    """Return the first run of groups that is one, the longest of those that begin there; "" where there is none."""
+    """Return the first run of groups that is one, the longest of those that begin there; "" if there is no such run."""
     for start in range(len(groups)):
         for end in range(len(groups), start, -1):
             part = "".join(groups[start:end]).strip(" -")
@@ -59,8 +59,8 @@ def _address_in(text: str) -> str:
     return text if all(int(part) <= 255 for part in text.split(".")) else ""
 
 
-_Kind = tuple[re.Pattern[str], Callable[[str], str]]  # what may be one, and what of it is one
-KINDS: Mapping[str, _Kind] = {  # what an earlier one has found is not looked at again
+_Kind = tuple[re.Pattern[str], Callable[[str], str]]  # pattern of a candidate, and the part of it that counts
+KINDS: Mapping[str, _Kind] = {  # text found by an earlier kind is not searched again
     "email": (re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?![\w-])"), str),
     "iban": (re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z\d]{1,4}){3,10}(?!\w)"), _iban_in),
     "card": (re.compile(r"(?<![\d.])\d{2,19}(?:[ -]\d{2,19}){0,7}(?![.]?\d)"), _card_in),
@@ -78,12 +78,12 @@ KINDS: Mapping[str, _Kind] = {  # what an earlier one has found is not looked at
 
 @dataclass(kw_only=True, eq=False)
 class PersonalData(ColumnScorer):
-    """Whether what the app says holds personal data that has a form: see KINDS.
+    """Whether the app's replies hold personal data that has a form: see KINDS.
 
     Every answer of a conversation is looked at, and without one the output. `allowed` texts are no findings: the number
     of your own hotline. Card and account numbers count only with their right check digits. Names and street addresses
-    have no form, so they are not found; a number that looks like a telephone's may be an order's. What was found is
-    shown by its ends only.
+    have no form, so they are not found; a number that looks like a telephone's may be an order's. A finding is shown by
+    its ends only.
     """
 
     gives_ratings = False

@@ -10,7 +10,8 @@ import regex
 
 from simeval.scorers.values import by_value, folded
 
-# Scripts without spaces between words, with what Kana and Han share with others: the long sound, voiced sounds, 〆.
+# Scripts without spaces between words, including the signs Kana and Han share with others: long sound, voiced sounds,
+# 〆.
 _UNSPACED = (
     r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Hiragana}\p{Script=Katakana}"
     r"\p{Script=Bopomofo}\p{Script=Han}\u3006\u3099\u309a\u30fc\uff70\uff9e\uff9f]"
@@ -36,7 +37,7 @@ def tokens(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A text as `typed` gives it, and its words, also those that stand there with 's: read once for all phrases."""
+    """A text as `typed` gives it, and its words, also with 's: read once for all phrases."""
 
     text: str
     words: frozenset[str]
@@ -50,7 +51,7 @@ def read(text: str) -> Read:
 
 
 class Phrases:
-    """Finds phrases in texts: no word inside another; a space also stands for a hyphen."""
+    """Finds phrases in texts: no word inside another; a space also matches a hyphen."""
 
     def __init__(self, phrases: Sequence[str]) -> None:
         distinct = list(dict.fromkeys(phrases))
@@ -64,11 +65,11 @@ class Phrases:
         return self._size
 
     def counts(self, read: Read) -> dict[str, int]:
-        """Return how often each phrase stands in a text, those alone that do; one may stand within another."""
+        """Return how often each phrase occurs in a text, only for those that do; one may occur within another."""
         return {phrase: len(places) for phrase, places in self.places(read).items()}
 
     def places(self, read: Read) -> dict[str, list[tuple[int, int]]]:
-        """Return where each phrase begins and ends in a text, those alone that stand there."""
+        """Return the start and end of each phrase in a text, only for those that occur."""
         first = read.words & self._by_first.keys()
         if not first:
             return {}

@@ -24,8 +24,8 @@ class Readability(ColumnScorer):
     """How easy the output is to read, from the lengths of its sentences and words.
 
     "reading_ease" is Flesch's: 90 and more is very easy, 60 to 70 plain, 30 and less hard; it has no bounds. "grade" is
-    Kincaid's, in years of school in the USA. Both were made for English prose of some length: of a few words they say
-    little, of lists and code nothing. Syllables are counted by a rule of thumb.
+    Kincaid's, in years of school in the USA. Both were made for English prose of some length: they mean little for a
+    few words, and nothing for lists and code. Syllables are counted by a rule of thumb.
     """
 
     gives_ratings = False
@@ -37,7 +37,7 @@ class Readability(ColumnScorer):
     quick: ClassVar[bool] = True
 
     def score(self, output: object) -> dict[str, float]:
-        """Return the two formulas and what they are made of. Raises ValueError for a text without words."""
+        """Return the two formulas and their inputs. Raises ValueError for a text without words."""
         text = text_of(output)
         words = _WORD.findall(text)
         if not words:

@@ -33,7 +33,7 @@ class TextScorer(ColumnScorer):
     ignore_space: bool = False
 
     def plain(self, value: object) -> str:
-        """Return what of a value is compared."""
+        """Return the part of a value that is compared."""
         return normalised(value, ignore_case=self.ignore_case, ignore_space=self.ignore_space)
 
 
@@ -93,7 +93,7 @@ class Contains(TextScorer):
         return self._has_reference if self.texts is None else self._has_texts
 
     def check(self, columns: Collection[str] = COLUMNS) -> None:
-        """Raise DefinitionError where there is nothing to look for, and as every scorer does."""
+        """Raise DefinitionError if there is nothing to look for, and as every scorer does."""
         if self.texts is None and "reference" not in {*columns, *self.column_map}:
             do = "say what to look for: in a file {type: contains, texts: [thank you]}, in Python Contains(texts=[...])"
             raise DefinitionError(f"scorer {self.name}", found="found no texts", do=do)
@@ -104,9 +104,9 @@ class Contains(TextScorer):
     @overload
     def score(self, output: Any, reference: Any) -> bool: ...
     def score(self, output: Any, reference: Any = None) -> bool | Score:
-        """Return whether the reference stands there; without one, whether the texts do, and which are `missing`.
+        """Return whether the reference occurs; without one, whether the texts do, and which are `missing`.
 
-        Raises DefinitionError for an empty reference, which stands in every text.
+        Raises DefinitionError for an empty reference, which occurs in every text.
         """
         return self._has_reference(output, reference) if reference or not self.texts else self._has_texts(output)
 
@@ -136,9 +136,9 @@ class Contains(TextScorer):
 class RegexMatch(ColumnScorer):
     """Whether a regular expression is found in the output, or with `full` matches the whole of it.
 
-    Raises DefinitionError for what is no regular expression. One that tries endlessly many ways on some text, such as
+    Raises DefinitionError for an invalid regular expression. One that tries endlessly many ways on some text, such as
     (a+)+$, holds up the whole process: Python has no way to stop it, and holds its lock, so that a thread is no help.
-    For a pattern that an answer must not have, say `direction="lower"`.
+    For a pattern that an answer must not have, use `direction="lower"`.
     """
 
     gives_ratings = False
@@ -190,9 +190,9 @@ class LevenshteinSimilarity(TextScorer):
 class TokenF1(ColumnScorer):
     """How many words output and reference share, whatever their order, as SQuAD counts them.
 
-    Words are what stands between spaces, in lower case, without punctuation and English articles. Where neither has
-    a word they agree (1) if they have the same marks, where only one has they do not (0). Of no use in languages
-    written without spaces. Reference: P. Rajpurkar, R. Jia and P. Liang (2018), "Know What You Don't Know", ACL.
+    Words are separated by spaces and compared in lower case, without punctuation and English articles. If neither has a
+    word they agree (1) if they have the same marks; if only one has they do not (0). Of no use in languages written
+    without spaces. Reference: P. Rajpurkar, R. Jia and P. Liang (2018), "Know What You Don't Know", ACL.
     """
 
     default_score = "f1"
@@ -251,7 +251,7 @@ def _is_punctuation(character: str) -> bool:
 
 
 def overlap(common: int, found: int, wanted: int) -> Mapping[str, float]:
-    """Return precision, recall and F1 of what two sides have in common, by how much each has; 0 where one has none."""
+    """Return precision, recall and F1 from the size of the overlap and of each side; 0 for an empty side."""
     return {
         "f1": 2 * common / (found + wanted) if found + wanted else 0.0,
         "precision": common / found if found else 0.0,

@@ -1,4 +1,4 @@
-"""Tool calls against those of a reference: which tools the app called, with what arguments, in what order."""
+"""Compare tool calls with a reference: which tools the app called, with which arguments, in which order."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ ARGUMENTS = ("arguments", "args", "input", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call: the tool's name and its arguments, a mapping where they could be read as one."""
+    """One call: the tool's name and its arguments, a mapping if they could be read as one."""
 
     name: str
     arguments: Any
@@ -31,15 +31,15 @@ class ToolCall:
 
 @dataclass(kw_only=True, eq=False)
 class ToolCallMatch(ColumnScorer):
-    """Whether the calls of a conversation match the reference, a list of calls; what was said does not count.
+    """Whether the calls of a conversation match the reference, a list of calls; text does not count.
 
-    `mode`: "strict", the same calls in the same order; "unordered", the same in any order; "subset", none beside
-    those of the reference; "superset", none of them missing. `argument_mode`: "exact", the same; "ignore"; "subset", no
-    argument beside the reference's; "superset", none of them missing. `overrides` says so for single tools: one of
+    `mode`: "strict", the same calls in the same order; "unordered", the same in any order; "subset", none beside those
+    of the reference; "superset", none of them missing. `argument_mode`: "exact", the same; "ignore"; "subset", no
+    argument beside the reference's; "superset", none of them missing. `overrides` sets this for single tools: one of
     these words, or the names of the arguments that count.
 
-    A call is {"name", "arguments"}, or that under "function"; "args" and "input" are understood, and arguments as
-    JSON text. Each call matches at most one of the other side, paired so that as many as possible match.
+    A call is {"name", "arguments"}, or that under "function"; "args" and "input" are understood, and arguments as JSON
+    text. Each call matches at most one of the other side, paired so that as many as possible match.
     """
 
     gives_ratings = False
@@ -63,7 +63,7 @@ class ToolCallMatch(ColumnScorer):
         """Return whether they match, and the first that does not.
 
         Of a recorded dialogue that is replayed, `reference_tool_calls` are the calls of the last turn, which those of
-        the last answer are matched with. Raises DefinitionError for what is no list of calls.
+        the last answer are matched with. Raises DefinitionError for anything but a list of calls.
         """
         is_turn = reference_tool_calls is not None
         wanted = given(reference_tool_calls if is_turn else reference, self.name)
@@ -96,13 +96,16 @@ class ToolCallMatch(ColumnScorer):
 
 
 def calls_made(conversation: Conversation, *, scorer: str) -> list[ToolCall]:
-    """Return the calls that the app made, in order. Raises DefinitionError where it reports what is no call."""
+    """Return the calls that the app made, in order.
+
+    Raises DefinitionError if it reports something as a call that is none.
+    """
     made = [call for message in conversation.responses for call in message.tool_calls]
     return read_calls(made, scorer=scorer, whose="the conversation")
 
 
 def read_calls(calls: object, *, scorer: str, whose: str) -> list[ToolCall]:
-    """Return calls in any of the forms in use. Raises DefinitionError for what is no list of them."""
+    """Return calls in any of the forms in use. Raises DefinitionError for anything but a list of them."""
     read = [_call(each) for each in calls] if is_array(calls) else [None]
     if None in read:
         found = f"{whose} holds {calls!r:.120}"
@@ -111,7 +114,7 @@ def read_calls(calls: object, *, scorer: str, whose: str) -> list[ToolCall]:
 
 
 def _call(found: object) -> ToolCall | None:
-    """Return the call in one of the forms in use; None where there is none."""
+    """Return the call in one of the forms in use; None for anything else."""
     if not isinstance(found, Mapping):
         return None
     inner = found.get("function")
@@ -123,7 +126,7 @@ def _call(found: object) -> ToolCall | None:
 
 
 def _read(arguments: Any) -> Any:
-    """Return arguments as a mapping; as they are where they are no JSON text."""
+    """Return arguments as a mapping; as they are if they are no JSON text."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -146,7 +149,7 @@ def _arguments_match(found: Any, wanted: Any, rule: Arguments | Sequence[str]) -
 def _pairing(n_found: int, n_wanted: int, matches: Callable[[int, int], bool]) -> dict[int, int]:
     """Return a largest pairing, {wanted: found}, by looking for paths along which one more can be paired (H. W. Kuhn).
 
-    Taking the first that fits can miss one: a call that fits two must leave to another the one that only that fits.
+    Taking the first that fits can miss one: a call that fits two must leave one of them to a call that fits only that.
     """
     fits = [[to for to in range(n_wanted) if matches(at, to)] for at in range(n_found)]
     partner: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Rules for the tools that an app calls in a conversation, judged on the calls it made and never on what it said."""
+"""Rules for the tools that an app calls in a conversation, judged on its calls and never on its text."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ _NAMES_OF_TOOLS = "give a list of names of tools"
 
 @dataclass(kw_only=True, eq=False)
 class ToolRules(ColumnScorer):
-    """Whether the calls of a conversation keep all of these rules; each is kept where it says nothing of a call.
+    """Whether the calls of a conversation keep all of these rules; a rule with no matching call is kept.
 
-    Each tool of `required` is called once or more, none of `forbidden` ever. Where there is `allowed`, no tool is
-    called but these and the required ones. `before` names for a tool those that must each have been called before its
-    first call. `max_calls` is how many calls there are at most, of all tools together or {tool: calls}. `where` holds
-    what the arguments of every call of a tool must be, {tool: {argument: value}}: a value, or operators such as
+    Each tool of `required` is called once or more, none of `forbidden` ever. With `allowed`, no tool is called but
+    these and the required ones. `before` names for a tool the others that must each have been called before its first
+    call. `max_calls` is how many calls there are at most, of all tools together or {tool: calls}. `where` holds
+    conditions on the arguments of every call of a tool, {tool: {argument: value}}: a value, or operators such as
     {at_most: 50}, {one_of: [...]}, {matches: "F[0-9]+"}; an argument's name may be a path with dots.
 
     A call is counted whether or not it succeeded, and calls of one turn have the order of their list.
@@ -56,7 +56,7 @@ class ToolRules(ColumnScorer):
         require(given, "tools", found="no rule", do=do)
 
     def _check_calls(self) -> None:
-        """Raise DefinitionError where a rule by tools cannot be used."""
+        """Raise DefinitionError if a rule by tools cannot be used."""
         for tool, earlier in self.before.items():
             names = [earlier] if isinstance(earlier, str) else earlier
             where = f"tools.before.{tool}"
@@ -72,9 +72,9 @@ class ToolRules(ColumnScorer):
                 require_condition(condition, f"tools.where.{tool}.{argument}")
 
     def score(self, conversation: Conversation) -> Score:
-        """Return 1 where all rules are kept, else 0 and those that are not.
+        """Return 1 if all rules are kept, else 0 and the broken ones.
 
-        Raises DefinitionError where the app reports as a call what is none.
+        Raises DefinitionError if the app reports something as a call that is none.
         """
         calls = calls_made(conversation, scorer=self.name)
         broken = list(self._broken(calls))
