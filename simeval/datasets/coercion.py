@@ -1,4 +1,4 @@
-"""What logs hold, made plain: JSON inside texts, times in every unit, token counts under every name."""
+"""Normalise the values of logs: JSON inside texts, times in every unit, token counts under every name."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ TOKENS: Mapping[str, tuple[str, ...]] = {
 
 
 def loaded(value: Any) -> Any:
-    """Return what a text holds that is a JSON object or list, else the value as it is."""
+    """Return the JSON object or list that a text holds, else the value as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:
@@ -31,13 +31,13 @@ def loaded(value: Any) -> Any:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return the object that a value, or the JSON text it is, holds; an empty one where it is none."""
+    """Return the object in a value or in its JSON text; an empty one if it is none."""
     found = loaded(value)
     return found if isinstance(found, Mapping) else {}
 
 
 def first(found: Mapping[str, Any], *names: str) -> Any:
-    """Return what stands under the first name that has something, else None."""
+    """Return the value of the first name that has one, else None."""
     return next((found[name] for name in names if found.get(name) is not None), None)
 
 
@@ -50,7 +50,7 @@ def identity(found: Mapping[str, Any], *names: str) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """Return a time written in ISO 8601 (in UTC where it names no zone) or as a Unix time in any unit, else None."""
+    """Return a time written in ISO 8601 (in UTC without a zone) or as a Unix time in any unit, else None."""
     if isinstance(value, str) and value.strip().isdigit():
         value = int(value)
     try:
@@ -66,7 +66,7 @@ def moment(value: object) -> datetime | None:
 
 
 def usage(found: Any) -> dict[str, int]:
-    """Return prompt_tokens and completion_tokens, whatever a log calls them, where they are counted."""
+    """Return prompt_tokens and completion_tokens, under any name a log uses, if they are counted."""
     counted = {}
     for name, aliases in TOKENS.items():
         count = first(mapping(found), *aliases)
@@ -76,5 +76,5 @@ def usage(found: Any) -> dict[str, int]:
 
 
 def filled(**found: Any) -> dict[str, Any]:
-    """Return what is there: neither None nor empty."""
+    """Return the values that are neither None nor empty."""
     return {name: value for name, value in found.items() if value is not None and value not in ("", [], {}, ())}

@@ -1,4 +1,4 @@
-"""Columns of a table by their names: which hold what is right, and which make a table of turns."""
+"""Columns of a table by their names: which hold references, and which make a table of turns."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from simeval.datasets.messages import ROLES, Role
 from simeval.errors import DefinitionError
 
-OWN_MARK = "__"  # begins columns that are promptfoo's own, of which __expected* are references
+OWN_MARK = "__"  # the prefix of promptfoo's own columns; __expected* are references
 _WORD_GAPS = re.compile(r"[\W_]+")
 _EXPECTED = re.compile(
     r"(expected|reference|groundtruth|ideal|gold(en)?|(correct|right|true|desired)(answer|output|response))"
@@ -50,7 +50,7 @@ def references_in(columns: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TurnColumns:
-    """Which columns of a table of turns say the session, who speaks, and the text.
+    """The columns of a table of turns that name the session, the speaker, and the text.
 
     A row without a role is an exchange, with the columns "user" and "assistant".
     """
@@ -63,7 +63,7 @@ class TurnColumns:
     def of(cls, row: Mapping[str, Any], where: str) -> "TurnColumns | None":
         """Return the columns of a table of turns by one of its rows; None for another table.
 
-        Raises DefinitionError where two columns may say the same, or none says the session.
+        Raises DefinitionError if two columns may mean the same, or none names the session.
         """
         session, role, text = ([each for each in row if _is_part(each, part)] for part in _TURN_PARTS)
         if session and not role and {"user", "assistant"} <= row.keys():

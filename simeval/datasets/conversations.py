@@ -1,7 +1,7 @@
 """Turns folded into a conversation of a user and an assistant, whose messages carry the tools that were called.
 
-Assistant turns that only call tools, and what the tools gave, belong to the next turn with text; where none follows, to
-a message without text.
+Assistant turns that only call tools, and the tools' results, belong to the next turn with text; if none follows, to a
+message without text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ def example_of(
 ) -> Example:
     """Return the conversation that turns make, as an example; system prompts become its metadata "system".
 
-    `runs` are tools that ran, each with id or name and arguments, and its result: they complete calls whose result no
-    message tells. Raises ValueError where there is no message.
+    `runs` are tools that ran, each with id or name and arguments, and its result: they complete calls whose result is
+    in no message. Raises ValueError without a message.
     """
     folding = _Folding()
     for turn in turns:
@@ -140,7 +140,7 @@ def _time(turns: Sequence[Turn]) -> tuple[Any, float]:
 
 
 def _details(turns: Sequence[Turn]) -> Json:
-    """Return what is known of how turns were made: the last word on each thing, tokens and costs as sums."""
+    """Return the details of how turns were made: the last value of each, tokens and costs as sums."""
     found: Json = dict(chain.from_iterable(turn.details.items() for turn in turns))
     counted = [turn for turn in turns if any(name in turn.details for name in _SUMS)]
     for name in _SUMS:

@@ -1,4 +1,4 @@
-"""Datasets: examples with inputs, what is known to be right, and what was recorded; checked and versioned.
+"""Datasets: examples with inputs, references and recorded answers; checked and versioned.
 
 Three kinds: `kv`, columns of any names; `llm`, one text in and one text out; `chat`, messages in and messages out.
 """
@@ -21,8 +21,8 @@ from simeval.errors import DefinitionError
 Kind = Literal["kv", "llm", "chat"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BASELINE = "baseline"  # the column of another version's answer
-REFERENCE = "reference"  # the column of the reference output, where there is one
-RETURNED = "returned"  # the key under which a message's metadata keeps what an app answered that is no text
+REFERENCE = "reference"  # the column of the reference output, if there is one
+RETURNED = "returned"  # the metadata key of an app's answer that is no text
 RESERVED = ("output", "conversation", "seed")  # columns that a dataset cannot give: they are of the trial
 MOST_SHOWN = 8
 
@@ -33,9 +33,9 @@ _VERSION_CHARACTERS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """Inputs for the app, the outputs that are known to be right, and what was recorded, where there is any.
+    """Inputs for the app, with reference outputs and a recorded conversation, if there are any.
 
-    `conversation` is what was said when it was recorded: an app's own answers, which are no reference.
+    `conversation` is the recorded one: an app's own answers, which are no reference.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -48,12 +48,12 @@ class Example:
 
     @property
     def key(self) -> str:
-        """What tells the example from others, in every version of its dataset: its id, else a hash of its inputs."""
+        """Identifies the example in every version of its dataset: its id, else a hash of its inputs."""
         return self.example_id or _digest([self.inputs, self.asked])[:_KEY_CHARACTERS]
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What the user said in the recorded conversation, in order."""
+        """Return the user's messages in the recorded conversation, in order."""
         said = self.conversation.messages if self.conversation else ()
         return tuple(message.content for message in said if message.role == "user")
 
@@ -81,14 +81,14 @@ class Example:
         return any(PARTS in message.metadata for message in said)
 
     def app_inputs(self) -> dict[str, Any]:
-        """Return what an app that takes columns may name: the inputs; the messages of a chat are "messages"."""
+        """Return the names available to an app with columns: the inputs; the messages of a chat are "messages"."""
         found = dict(self.inputs)
         if isinstance(found.get("input"), list):
             found["messages"] = found.pop("input")
         return found
 
     def columns(self) -> dict[str, Any]:
-        """Return what scorers may name: inputs, reference outputs and metadata, in this order where names are equal.
+        """Return the columns for scorers: inputs, reference outputs and metadata; the later wins if names are equal.
 
         The reference output that is the only one, or is called "output", or the text of a reference message, is also
         the column "reference". The messages of a chat are the column "messages".
@@ -108,10 +108,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """Examples of one kind, read anew each time they are gone through, so that none need be held in memory.
+    """Examples of one kind, read again in each iteration, so that none need be held in memory.
 
-    `version` is a hash of the content of all examples in their order; `columns` are those that every example has,
-    so that scorers may name them. Made by `dataset_of`, or read from files, the store and other libraries.
+    `version` is a hash of the content of all examples in their order; `columns` are the ones every example has, so that
+    scorers may name them. Made by `dataset_of`, or read from files, the store and other libraries.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Dataset:
     columns: tuple[str, ...]
     source: Callable[[], Iterable[Example]] = field(repr=False)
     recorded: bool = False  # whether every example has a recorded conversation
-    doubt: str = ""  # why what was recorded may be no fair sample, if it is known
+    doubt: str = ""  # why the recorded conversations may be no fair sample, if known
 
     def __iter__(self) -> Iterator[Example]:
         return iter(self.source())
@@ -130,30 +130,30 @@ class Dataset:
         return self.size
 
     def split(self, name: str) -> "Dataset":
-        """Return the examples of a split. Raises DefinitionError where there is none."""
+        """Return the examples of a split. Raises DefinitionError if it has none."""
         return self._marked("split", name, lambda example: (example.split,))
 
     def tagged(self, tag: str) -> "Dataset":
-        """Return the examples with a tag. Raises DefinitionError where there is none."""
+        """Return the examples with a tag. Raises DefinitionError if it has none."""
         return self._marked("tag", tag, lambda example: example.tags)
 
     def first(self, number: int) -> "Dataset":
-        """Return the first examples, all where there are fewer."""
+        """Return the first examples; all if there are fewer."""
         require_whole(number, f"dataset {self.name!r}, first")
         return self._of(lambda: islice(self.source(), number))
 
     def only(self, wanted: Callable[[Example], bool], what: str = "the filter") -> "Dataset":
-        """Return the examples that `wanted` holds for; `what` names it in the error where there is none."""
+        """Return the examples for which `wanted` is true; `what` names it in the error if there are none."""
         source = self.source
         if not any(wanted(example) for example in source()):
             raise DefinitionError(f"dataset {self.name!r}", found=f"no example for {what}", do="see what it has")
         return self._of(lambda: filter(wanted, source()))
 
     def against(self, other: "Dataset") -> "Dataset":
-        """Return the examples that were recorded in `other` too, with what was answered there as the column "baseline".
+        """Return the examples that were recorded in `other` too, with the answer there as the column "baseline".
 
-        That is the last answer or, where the user said more than one thing, all messages. What was recorded in `other`
-        is held in memory. Raises DefinitionError where no example is in common, or there is a column "baseline".
+        That is the last answer or, if the user sent several messages, all messages. The recorded conversations of
+        `other` are held in memory. Raises DefinitionError if no example is in common, or if a column "baseline" exists.
         """
         where = f"dataset {self.name!r} against {other.name!r}"
         if BASELINE in self.columns:
@@ -190,7 +190,7 @@ class _Ids:
         self._hashes = array("q")
 
     def add(self, example: Example) -> None:
-        """Count an example's id in, where it has one."""
+        """Add an example's id to the hash, if it has one."""
         if example.example_id:
             self._hashes.append(hash(example.example_id))
 
@@ -237,8 +237,8 @@ def check_dataset(
 ) -> Dataset:
     """Go through all examples once, check that they are of one kind with the same columns, and give the dataset.
 
-    Without a `kind` it is that of the first example. Raises DefinitionError naming the first example, from 1, that
-    does not fit, or has another's id; `where` names it otherwise, by its number, while the source stands at it.
+    Without a `kind` it is that of the first example. Raises DefinitionError naming the first example, from 1, that does
+    not fit, or has another's id; `where` gives it another name, by its number, while the source is at it.
     """
     if kind is not None and kind not in KINDS:
         raise DefinitionError("dataset kind", found=f"found {kind!r}", do=f"use one of {', '.join(KINDS)}")
@@ -273,7 +273,7 @@ def check_dataset(
 
 
 def encode_example(example: Example) -> dict[str, Any]:
-    """Return an example in the form that datasets are written in, one JSON object a line; what is empty is left out."""
+    """Return an example in the form of dataset files, one JSON object a line, without empty fields."""
     found = {
         "id": example.example_id,
         "inputs": plain(example.inputs),
@@ -306,7 +306,7 @@ def is_chat(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """Return the text of a chat message; of one in parts, that of all parts, without what a model thought.
+    """Return the text of a chat message; of one in parts, that of all parts, without a model's thoughts.
 
     Parts that are no text are named, such as [image/png, 300 kB].
     """
@@ -338,7 +338,7 @@ def written(answer: object) -> object:
 
 
 def _answered(conversation: Conversation) -> str | list[dict[str, str]]:
-    """Return the last answer of a conversation or, where the user said more than one thing, all messages."""
+    """Return the last answer of a conversation or, if the user sent several messages, all messages."""
     if sum(message.role == "user" for message in conversation.messages) < 2:
         return conversation.output
     return [{"role": message.role, "content": message.content} for message in conversation.messages]
@@ -355,7 +355,7 @@ def _kind_of(example: Example) -> Kind:
 
 
 def _check_form(example: object, where: str) -> None:
-    """Raise DefinitionError for what is no example, or has nothing to start from."""
+    """Raise DefinitionError if it is no example, or has nothing to start from."""
     if not isinstance(example, Example):
         do = "give Examples, or make a dataset of rows with dataset_of"
         raise DefinitionError(where, found=f"found {example!r:.80}", do=do)
@@ -395,7 +395,7 @@ def _check_kind(example: Example, kind: Kind, where: str) -> None:
 
 
 def _check_columns(example: Example, first: Example, where: str) -> None:
-    """Raise DefinitionError where the columns of an example differ from those of the first."""
+    """Raise DefinitionError if the columns of an example differ from those of the first."""
     for side in ("inputs", "outputs"):
         here, there = getattr(example, side), getattr(first, side)
         if here.keys() == there.keys():
@@ -433,8 +433,8 @@ def _digest(value: object) -> str:
 
 
 def own_ids(examples: Iterable[Example]) -> Iterator[Example]:
-    """Return examples of which no two share an id: one that came before gets a number. Holds 70 bytes an id."""
-    taken: set[int] = set()  # hashes, of which two that are equal by chance cost a number
+    """Return examples with distinct ids: a repeated one gets a number. Holds 70 bytes an id."""
+    taken: set[int] = set()  # hashes: two that are equal by chance cost a number
     times: Counter[str] = Counter()
     for example in examples:
         name = example.example_id

@@ -1,4 +1,4 @@
-"""Files that are read more than once, and must be the same each time: what is known of them is true of no other."""
+"""Guard files that are read more than once against changes: facts about one version hold for no other."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """When a file was last written and how long it was, by which it is known again."""
+    """The time a file was last written and its length, which identify its version."""
 
     path: Path
-    written: int  # nanoseconds, as finely as the file system tells
+    written: int  # nanoseconds, as finely as the file system stores them
     size: int
 
     @classmethod
     def of(cls, path: Path) -> "FileStamp":
-        """Take the stamp of a file. Raises DefinitionError where it cannot be read."""
+        """Take the stamp of a file. Raises DefinitionError if it cannot be read."""
         try:
             found = os.stat(path)  # noqa: PTH116 (half the time of Path.stat, once a row)
         except OSError as error:
@@ -30,9 +30,9 @@ class FileStamp:
         return cls(path, found.st_mtime_ns, found.st_size)
 
     def watched(self, read: Iterable[T]) -> Iterator[T]:
-        """Return what is read from the file, each of it only where the file is still as it was.
+        """Yield the items read from the file, each only if the file is unchanged.
 
-        Raises DefinitionError where it is not, at the beginning, after each item and at the end (3 µs each).
+        Raises DefinitionError if it has changed, at the beginning, after each item and at the end (3 µs each).
         """
         self._require_same()
         try:
@@ -40,7 +40,7 @@ class FileStamp:
                 self._require_same()
                 yield each
         except DefinitionError:
-            self._require_same()  # what is wrong in it may be but half of what was written meanwhile
+            self._require_same()  # an error may come from a half-written change
             raise
         self._require_same()
 

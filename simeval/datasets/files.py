@@ -25,11 +25,11 @@ Form = Literal["simeval", "openai", "sharegpt"]
 Columns = str | Sequence[str] | None
 Numbered = tuple[int, object]  # a row, and the line it begins at, or its number
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}  # where a file does not show another
+DELIMITERS = {".csv": ",", ".tsv": "\t"}  # unless a file shows another
 JSON = ".json"
 PARQUET = ".parquet"
-_QUOTED = re.compile(r'"[^"]*"')  # a cell in quotes, or what stands between those that are doubled in it
-TABLES = (".csv", ".tsv", ".parquet")  # what can be no log
+_QUOTED = re.compile(r'"[^"]*"')  # a cell in quotes, or the text between doubled ones in it
+TABLES = (".csv", ".tsv", ".parquet")  # cannot be a log
 
 
 def dataset_of(
@@ -44,14 +44,14 @@ def dataset_of(
     """Make a dataset of rows: mappings or Examples, a frame of pandas or polars, a dataset of Hugging Face.
 
     Rows are examples in simeval's own form or LangSmith's ({"inputs": {...}, "outputs": {...}}), fine-tuning rows
-    ({"messages": [...]}), or flat. Of flat ones `outputs` names the columns of the reference (by default "output",
-    where it is there, and those called as right answers are, such as "expected" or "answer"), `inputs` those of the
-    inputs (by default the rest; given, the others are metadata); the columns "id", "split" and "tags" are what they
-    say. `recorded` names the column with what an app answered. Of a table of turns (session_id, role, text) each
-    session is a conversation.
+    ({"messages": [...]}), or flat. For flat ones `outputs` names the columns of the reference (by default "output", if
+    present, and common names of references, such as "expected" or "answer"), `inputs` those of the inputs (by default
+    the rest; if given, the others are metadata); the columns "id", "split" and "tags" set these fields. `recorded`
+    names the column with the recorded answers of an app. Of a table of turns (session_id, role, text) each session is a
+    conversation.
 
-    Rows that can be gone through only once are held in memory; others are read anew each time, and must stay as
-    they are. Raises DefinitionError naming the first row that cannot be used.
+    Rows that can be read only once are held in memory; others are read again each time, and must stay as they are.
+    Raises DefinitionError naming the first row that cannot be used.
     """
     fields = fields_of(kind, inputs, outputs, recorded)
     read = _reader(rows)
@@ -71,8 +71,8 @@ def read_dataset(
     """Read a dataset from a file: JSON lines (.jsonl), .json, .csv (with commas or semicolons) or .tsv, or .parquet.
 
     Tables have a header; all but .parquet may be .gz, too. `name` is by default that of the file; rows and the other
-    arguments are as in `dataset_of`. The values of CSV stay texts. The file is read anew each time the dataset is gone
-    through, and must stay as it is.
+    arguments are as in `dataset_of`. The values of CSV stay texts. The file is read again each time the dataset is
+    iterated, and must stay as it is.
 
     Raises DefinitionError naming the line and the field of the first mistake.
     """
@@ -124,7 +124,7 @@ def write_dataset(dataset: Dataset, path: str | Path, *, form: Form = "simeval")
 
 
 class _Source:
-    """The examples of rows, which also says which row it stands at."""
+    """The examples of rows, with the place of the current row."""
 
     def __init__(self, rows: Callable[[], Iterable[Numbered]], fields: Fields, place: str) -> None:
         self._rows, self._fields, self._place = rows, fields, place
@@ -175,11 +175,11 @@ class _File:
 
     @property
     def place(self) -> str:
-        """What the number of a row is told with."""
+        """The name of a row's number in messages."""
         return f"{self.path}, {'row' if self.form in (JSON, PARQUET) else 'line'}"
 
     def rows(self) -> Iterator[Numbered]:
-        """Return the rows with their numbers. Raises DefinitionError where the file is not as it was, or changes."""
+        """Return the rows with their numbers. Raises DefinitionError if the file is not as it was, or changes."""
         return self.stamp.watched(self._read())
 
     def _read(self) -> Iterator[Numbered]:
@@ -193,7 +193,7 @@ class _File:
 
 
 def _reader(rows: Any) -> Callable[[], Iterable[object]]:
-    """Return what reads rows anew each time."""
+    """Return a function that reads the rows again each time."""
     if isinstance(rows, Mapping):
         splits = ", ".join(f"[{name!r}]" for name in list(rows)[:8])
         do = f"give one of its values ({splits}), where it is a mapping of splits, or a list of rows"
@@ -273,6 +273,6 @@ def _row_of(dataset: Dataset, number: int, example: Example, form: Form) -> Mapp
 
 
 def _form_of(path: Path) -> str:
-    """Return the suffix that says how a file is written, in lower case."""
+    """Return the suffix that gives the form of a file, in lower case."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     return plain.suffix.lower()

@@ -13,10 +13,10 @@ _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "t
 
 
 def fine_tuning_row(example: Example, form: FineTuningForm) -> dict[str, Any]:
-    """Return the row of an example: what was asked, and the reference, or where there is none the recorded answers.
+    """Return the row of an example: the input, and the reference, or without one the recorded answers.
 
     `openai` is {"messages": [{"role", "content", "tool_calls"}, ...]}, with a message of the role `tool` for each
-    result; `sharegpt` is {"conversations": [{"from", "value"}, ...]}. Raises ValueError where there is no answer.
+    result; `sharegpt` is {"conversations": [{"from", "value"}, ...]}. Raises ValueError without an answer.
     """
     messages = list(_messages(example))
     if not any(message["role"] == "assistant" for message in messages):

@@ -1,6 +1,6 @@
 """Rows of other libraries' tables, read in parts: frames of pandas and polars, and Parquet files.
 
-Frames are told by what they can do, so that nothing is imported that the user did not.
+Frames are recognised by their methods, so that nothing is imported that the user did not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ PART = 1_000  # rows at once
 
 
 def frame_rows(frame: Any) -> Callable[[], Iterable[Row]] | None:
-    """Return what reads the rows of a pandas or polars frame; None for what is none.
+    """Return a function that reads the rows of a pandas or polars frame; None for anything else.
 
     Raises DefinitionError where two columns have one name.
     """

@@ -1,4 +1,4 @@
-"""Messages of all dialects as turns: who spoke, the text, the tools that were called and what they gave.
+"""Messages of all dialects as turns: the speaker, the text, the tool calls and their results.
 
 Dialects: OpenAI chat completions and responses, Anthropic blocks, Gemini parts, GenAI semantic conventions (parts),
 OpenInference, LangChain (dumped, serialised, or as pairs), the AI SDK (model messages, and those of its user
@@ -28,7 +28,7 @@ _CALLS = {"tool_use", "tool_call", "function_call", "server_tool_use", "custom_t
 _RESULTS = {"tool_result", "tool_call_response", "function_call_output", "function_response", "custom_tool_call_output"}
 _REASONING = {"thinking", "reasoning", "redacted_thinking"}
 _TEXTS = {"text", "input_text", "output_text", "refusal", "summary_text"}
-_UNSAID = ("step_start", "source", "source_url", "source_document")  # parts of a user interface that say nothing
+_UNSAID = ("step_start", "source", "source_url", "source_document")  # parts of a user interface without content
 _NAMED = ("image", "audio", "video", "file", "document")  # parts of these kinds are named in the text
 
 
@@ -36,8 +36,8 @@ _NAMED = ("image", "audio", "video", "file", "document")  # parts of these kinds
 class Turn:
     """A message of a log in one form for all dialects.
 
-    `calls` are the tools that were called, each with id, name and arguments, as far as they are known; `results` what
-    tools gave, each with id, name, result and error. `details` are what a Message keeps as its metadata.
+    `calls` are the tool calls, each with id, name and arguments, as far as they are known; `results` those of tools,
+    each with id, name, result and error. `details` are the metadata of a Message.
     """
 
     role: Role
@@ -58,7 +58,7 @@ class _Pieces:
 
 
 def is_message(found: Any) -> bool:
-    """Return whether a value has the form of a message: it says who speaks, or that it is a tool's call or result."""
+    """Return whether a value has the form of a message: it names the speaker, or is a tool's call or result."""
     if not isinstance(found, Mapping):
         return False
     message = _unwrapped(found)
@@ -66,9 +66,9 @@ def is_message(found: Any) -> bool:
 
 
 def turns_of(found: Any) -> list[Turn]:
-    """Return what a message says: usually one turn, two where a user's message also brings tools' results.
+    """Return the turns of a message: usually one, two if a user's message also brings tools' results.
 
-    Raises ValueError where it does not say who speaks.
+    Raises ValueError if it does not name the speaker.
     """
     message = _unwrapped(found)
     if _is_definition(message):
@@ -92,7 +92,7 @@ def turns_of(found: Any) -> list[Turn]:
 
 
 def call_of(found: Mapping[str, Any]) -> Json:
-    """Return a tool's call in any form as id, name and arguments, parsed where they are JSON."""
+    """Return a tool's call in any form as id, name and arguments, parsed if they are JSON."""
     outer = mapping(found.get("tool_call")) or found
     function = first(outer, "function", "custom", "functionCall")
     body = function if isinstance(function, Mapping) else outer
@@ -119,7 +119,7 @@ def text_of(content: Any) -> str:
 
 
 def _unwrapped(found: Any) -> Mapping[str, Any]:
-    """Return a message out of what logs wrap it in."""
+    """Return a message out of the wrappers of logs."""
     if isinstance(found, str):
         return {"role": "user", "content": found}
     if isinstance(found, list | tuple) and len(found) == 2 and all(isinstance(each, str) for each in found):
@@ -166,7 +166,7 @@ def _turns_of_item(message: Mapping[str, Any]) -> list[Turn]:
 
 def _tool_turn(message: Mapping[str, Any]) -> Turn:
     content = first(message, "content", "parts", "value")
-    if calls := _calls_in(content):  # a history that tells calls apart from results by their form only
+    if calls := _calls_in(content):  # a history that separates calls from results by their form only
         return Turn(role="assistant", calls=tuple(calls))
     inside = _pieces_of(content).results if isinstance(content, list) else []
     return Turn(role="tool", results=tuple(inside) or (result_of(message),))
@@ -180,13 +180,13 @@ def _is_definition(message: Mapping[str, Any]) -> bool:
 
 
 def _media(message: Mapping[str, Any]) -> Json:
-    """Return what a user's message shows beside its text, for an app that it is put to again."""
+    """Return the attachments of a user's message, for an app that it is sent to again."""
     content = _content_of(message)
     return {PARTS: plain(content)} if has_parts(content) else {}
 
 
 def _content_of(message: Mapping[str, Any]) -> Any:
-    """Return what a message says; of one of a user interface that has a text and parts, the parts."""
+    """Return the content of a message; for one of a user interface with a text and parts, the parts."""
     parts = message.get("parts")
     has_parts = (
         isinstance(parts, list) and parts and all(isinstance(each, Mapping) and "type" in each for each in parts)
@@ -224,7 +224,7 @@ def _calls_of(message: Mapping[str, Any]) -> list[Json]:
 
 
 def _calls_in(text: Any) -> list[Json]:
-    """Return the calls that a text is the JSON of, none where it is anything else."""
+    """Return the calls in a JSON text, none if it is anything else."""
     found = loaded(text) if isinstance(text, str) and text.startswith("[{") else None
     is_calls = isinstance(found, list) and all(
         isinstance(each, Mapping) and mapping(each.get("function")) for each in found
@@ -241,7 +241,7 @@ def _pieces_of(content: Any) -> _Pieces:
 
 
 def _sort_part(part: Any, pieces: _Pieces) -> None:
-    """Put a part of a message's content where it belongs."""
+    """Put a part of a message's content into the right list."""
     if not isinstance(part, Mapping):
         pieces.texts += [] if part is None else [str(part)]
         return
@@ -277,7 +277,7 @@ def _text(value: Any) -> str:
 
 
 def _result(given: Any) -> Any:
-    """Return what a tool gave: its text, or the value where it is none."""
+    """Return the result of a tool: its text, or the value if it is none."""
     if isinstance(given, Mapping) and set(given) <= {"type", "value"} and "value" in given:  # the AI SDK
         return plain(given["value"])
     if isinstance(given, Mapping) and set(given) == {"content"}:
@@ -287,7 +287,7 @@ def _result(given: Any) -> Any:
 
 
 def _details(message: Mapping[str, Any], pieces: _Pieces) -> Json:
-    """Return what a message says of how it was made."""
+    """Return the details of how a message was made."""
     response = mapping(message.get("response_metadata"))
     reasoning = [*pieces.reasoning, _text(first(message, "reasoning_content", "reasoning"))]
     return {

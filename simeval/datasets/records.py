@@ -1,4 +1,4 @@
-"""Log files as records: opened, split into JSON documents, each with its place; what cannot be read has a reason."""
+"""Log files as records: opened, split into JSON documents, each with its place; unreadable ones have a reason."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from simeval.datasets.dataset import Dataset, Example
 MOST_BYTES = 500_000_000  # of one document, unpacked: more is refused, it may be a bomb
 HEAD_BYTES = 65_536
 UNKNOWN_FORMAT = "the format of its first records is not known"
-LINES_TRIED = 20  # lines that are looked at to tell JSON lines from one document
+LINES_TRIED = 20  # lines read to distinguish JSON lines from one document
 
 _ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -22,7 +22,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What could not be read of a log: its place in the file (such as "line 3", from 1) and why."""
+    """An unreadable part of a log: its place in the file (such as "line 3", from 1) and the reason."""
 
     place: str
     reason: str
@@ -33,9 +33,9 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLog:
-    """A log as a dataset, and what of it could not be read.
+    """A log as a dataset, and its unreadable parts.
 
-    Going through `dataset` reads the file again, so it must stay as it is: where it does not, that raises
+    Going through `dataset` reads the file again, so it must stay as it is; if it has changed, that raises
     DefinitionError.
     """
 
@@ -54,10 +54,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a file begins with, by which its format is told.
+    """The beginning of a file, which identifies its format.
 
     `name` is that of the file, in lower case and without ".gz"; `head` its first bytes, unpacked; `first` one of its
-    first records that are JSON, None where only the others are looked at.
+    first records that are JSON, None if only the others are used.
     """
 
     name: str
@@ -75,9 +75,9 @@ class Opening:
 
 
 def openings(path: Path) -> Iterator[Opening]:
-    """Return what tells the format of a file, for each of its first records: the first may be what is broken.
+    """Yield the opening of a file for each of its first records: the first may be broken.
 
-    Raises DefinitionError where it cannot be read.
+    Raises DefinitionError if it cannot be read.
     """
     name = path.name.lower().removesuffix(".gz")
     with open_file(path) as file:
@@ -92,7 +92,7 @@ def openings(path: Path) -> Iterator[Opening]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file. Raises ValueError with the reason where it is too large, damaged or not UTF-8."""
+    """Return the text of a file. Raises ValueError with the reason if it is too large, damaged or not UTF-8."""
     found = _whole(path)
     try:
         return found.decode("utf-8-sig")
@@ -101,9 +101,9 @@ def read_text(path: Path) -> str:
 
 
 def records(path: Path) -> Iterator[Record | Unreadable]:
-    """Return the JSON documents of a file: one a line, the elements of a list, or the only one there is.
+    """Return the JSON documents of a file: one a line, the elements of a list, or a single one.
 
-    A file of lines is never held as a whole. Raises DefinitionError where the file cannot be opened.
+    A file of lines is never held as a whole. Raises DefinitionError if the file cannot be opened.
     """
     return _lines(path) if _is_lines(path) else _elements(path)
 
@@ -111,7 +111,7 @@ def records(path: Path) -> Iterator[Record | Unreadable]:
 def examples_from(
     found: Iterable[Record | Unreadable], convert: Callable[[Any], Iterable[Example]]
 ) -> Iterator[Example | Unreadable]:
-    """Convert each record by itself, and give the reason where one cannot be."""
+    """Convert each record by itself, and yield the reason if one cannot be."""
     for record in found:
         if isinstance(record, Unreadable):
             yield record
@@ -180,7 +180,7 @@ def _elements(path: Path) -> Iterator[Record | Unreadable]:
 
 
 def _whole(path: Path) -> bytes:
-    """Return the content of a file. Raises ValueError with the reason where it is damaged or too large."""
+    """Return the content of a file. Raises ValueError with the reason if it is damaged or too large."""
     unpacked = BytesIO()
     with open_file(path) as file:
         try:

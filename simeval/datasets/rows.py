@@ -28,22 +28,22 @@ OWN = ("id", "inputs", "outputs", "metadata", "conversation", "split", "tags")
 MARKS = ("id", "split", "tags")
 SIDES = ("inputs", "outputs", "metadata")
 CHAT_ROLES = ("user", "assistant", "system", "developer", "tool", "function")
-ASKING = ("user", "system", "developer")  # those of them that cannot but say something
+ASKING = ("user", "system", "developer")  # roles that must have a text
 KNOWN_OUTPUTS = ("output", REFERENCE)
 LANGSMITH_SPLIT = "dataset_split"
 DEEPEST = 64  # levels of a value
 MOST_DIGITS = 4_300  # of a whole number: Python writes and reads none with more
 MOST_BITS = int(MOST_DIGITS / log10(2))
-NEARLY = 0.8  # how alike two names are of which one is taken for a slip
+NEARLY = 0.8  # the similarity of two names at which one is taken for a slip
 
 _WRITTEN_AS_TEXT = (date, datetime, time, timedelta, UUID, PurePath)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """Which columns of flat rows are inputs, which reference outputs, and which what an app answered.
+    """Which columns of flat rows are inputs, which reference outputs, and which recorded answers.
 
-    None is for what is not said. Naming inputs or outputs says that the rows are flat.
+    None means not given. Naming inputs or outputs declares the rows flat.
     """
 
     kind: Kind | None = None
@@ -53,7 +53,7 @@ class Fields:
 
     @property
     def are_flat(self) -> bool:
-        """Whether the rows are said to be flat."""
+        """Whether the rows are declared flat."""
         return self.inputs is not None or self.outputs is not None
 
     @property
@@ -65,7 +65,7 @@ class Fields:
 def fields_of(
     kind: Kind | None, inputs: str | Sequence[str] | None, outputs: str | Sequence[str] | None, recorded: str | None
 ) -> Fields:
-    """Return the columns as they were named. Raises DefinitionError where one is named twice."""
+    """Return the columns as they were named. Raises DefinitionError if one is named twice."""
     require(isinstance(recorded, str | None), "recorded", found=recorded, do="name one column")
     fields = Fields(kind=kind, inputs=_names(inputs), outputs=_names(outputs), recorded=recorded)
     twice = sorted({name for name in fields.named if fields.named.count(name) > 1})
@@ -95,9 +95,9 @@ def example_of(row: object, fields: Fields, where: str) -> Example:
 
 
 def are_turns(row: object, fields: Fields, where: str) -> bool:
-    """Return whether the rows are turns of conversations, by the first of them, and nothing else was said of them.
+    """Return whether the rows are turns of conversations, by the first of them, and no fields were named.
 
-    Raises DefinitionError where their columns may mean several things.
+    Raises DefinitionError if their columns may mean several things.
     """
     if fields.named or fields.kind in ("kv", "llm") or not isinstance(row, Mapping) or _is_nested(row):
         return False
@@ -108,7 +108,7 @@ def are_turns(row: object, fields: Fields, where: str) -> bool:
 def json_value(value: object, where: str) -> Any:
     """Return a value in the form JSON can hold: NaN as null, dates as text, arrays as lists.
 
-    Raises DefinitionError for what has no such form, so that a dataset is the same wherever it is read.
+    Raises DefinitionError for a value without such a form, so that a dataset is the same wherever it is read.
     """
     try:
         return nested(value, partial(_json_leaf, where=where), levels=DEEPEST)
@@ -137,7 +137,7 @@ def _json_leaf(value: object, *, where: str) -> Any:
 
 
 def _whole(value: int, where: str) -> int:
-    """Return a whole number. Raises DefinitionError where it is too long to be written."""
+    """Return a whole number. Raises DefinitionError if it is too long to be written."""
     if value.bit_length() > MOST_BITS:
         found = f"found a whole number of more than {MOST_DIGITS:,} digits"
         raise DefinitionError(where, found=found, do="give it as a text")
@@ -167,7 +167,7 @@ def _has_inside(row: Row, fields: Fields) -> bool:
 
 
 def _chosen_inputs(example: Example, fields: Fields) -> Example:
-    """Return an example with those of its inputs that are named, where they are; the others become metadata."""
+    """Return an example with only the named inputs, if any are named; the others become metadata."""
     chosen = fields.inputs or ()
     if not chosen or not isinstance(example.inputs, Mapping) or not all(name in example.inputs for name in chosen):
         return example
@@ -177,7 +177,7 @@ def _chosen_inputs(example: Example, fields: Fields) -> Example:
 
 
 def _nested(row: Row, where: str) -> Example:
-    """Read simeval's own form, and LangSmith's; what else stands there is metadata."""
+    """Read simeval's own form, and LangSmith's; other keys are metadata."""
     for side in SIDES:
         if not isinstance(row.get(side), Mapping | None):
             do = f"give {side} as a mapping of column names to values"
@@ -211,7 +211,7 @@ def _langsmith_split(row: Row, metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
-    """Read a row of messages: where the assistant has the last word, that is the reference."""
+    """Read a row of messages: if the assistant has the last word, that is the reference."""
     messages = [
         {"content": each.get("parts"), **each} if isinstance(each, Mapping) else each for each in row["messages"]
     ]
@@ -241,7 +241,7 @@ def _fine_tuning(row: Row, fields: Fields, where: str) -> Example:
 
 
 def _require_usable(message: Row, where: str) -> None:
-    """Raise DefinitionError for a message of a role that none has, and for one of a person's that says nothing."""
+    """Raise DefinitionError for a message of an unknown role, and for an empty one of a person."""
     role = message["role"]
     if role not in CHAT_ROLES:
         *others, last = map(repr, CHAT_ROLES)
@@ -253,16 +253,16 @@ def _require_usable(message: Row, where: str) -> None:
 
 
 def _flat(row: Row, fields: Fields, where: str) -> Example:
-    """Read a row of columns, of which some are inputs, some outputs, and some say what the example is."""
+    """Read a row of columns: some are inputs, some outputs, and some describe the example."""
     own = [name for name in MARKS if name not in fields.named]
-    is_one = fields.kind in ("llm", "chat")  # of which the only input is "input", the only output "output"
+    is_one = fields.kind in ("llm", "chat")  # the only input is "input", the only output "output"
     outputs = fields.outputs
-    if outputs is None:  # a scorer's "output" is what the app answers, so that a column of this name is a reference
+    if outputs is None:  # a scorer's "output" is the app's answer, so that a column of this name is a reference
         free = [name for name in row if name not in fields.named]
         known = KNOWN_OUTPUTS[:1] if is_one else (*KNOWN_OUTPUTS, *references_in(free))
         outputs = tuple(dict.fromkeys(name for name in known if name in free))
     inputs = fields.inputs
-    if inputs is None:  # an app is never shown what is right
+    if inputs is None:  # an app never sees the references
         taken = {*outputs, *own, fields.recorded}
         inputs = ("input",) if is_one else tuple(name for name in row if name not in taken and not is_reference(name))
     wanted = dict.fromkeys((*inputs, *outputs, *fields.named))
@@ -299,7 +299,7 @@ def _marks(row: Row, names: Sequence[str], where: str) -> dict[str, Any]:
 
 
 def _recorded_inside(example: Example, fields: Fields, where: str) -> Example:
-    """Take what an app answered out of the outputs or the metadata of an example, where it is named."""
+    """Move the recorded answer out of the outputs or the metadata of an example, if its column is named."""
     name = fields.recorded
     if name is None:
         return example
@@ -318,7 +318,7 @@ def _without(row: Row, name: str) -> dict[str, Any]:
 
 
 def _with_answer(example: Example, answer: object, where: str) -> Example:
-    """Add what an app answered as the end of a conversation that begins with the example's inputs."""
+    """Add a recorded answer as the end of a conversation that begins with the example's inputs."""
     if answer is None:
         do = "give what the app answered, or leave the row out"
         raise DefinitionError(where, found="nothing was recorded", do=do)

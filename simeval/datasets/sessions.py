@@ -54,7 +54,7 @@ def _rows(path: Path) -> Iterator[Record]:
 
 
 def sessions_of(found: Iterable[Record | Unreadable]) -> Iterator[Example | Unreadable]:
-    """Return the conversations of turns, a record each, in the order in which they begin."""
+    """Return the conversations of turns, a record each, in the order of their beginnings."""
     sessions: dict[str, list[tuple[Record, list[Turn]]]] = {}
     columns: TurnColumns | None = None
     for record in found:
@@ -83,14 +83,14 @@ def _columns_of(row: Mapping[str, Any]) -> TurnColumns | None:
 def _session(name: str, lines: list[tuple[Record, list[Turn]]], columns: TurnColumns) -> Example:
     rows = [record.value for record, _ in lines]
     key = _place if any(_place(row) is not None for row in rows) or not all(map(_time, rows)) else _time
-    ordered = sorted(lines, key=lambda line: key(line[0].value) or 0.0)  # equal ones stay as they stand
+    ordered = sorted(lines, key=lambda line: key(line[0].value) or 0.0)  # equal ones keep their order
     kept = [_rest(record.value, columns) for record, _ in ordered]
     shared = {name: value for name, value in kept[0].items() if all(row.get(name) == value for row in kept)}
     return example_of([turn for _, turns in ordered for turn in turns], example_id=name, metadata=shared)
 
 
 def _turns(row: Mapping[str, Any], columns: TurnColumns) -> list[Turn]:
-    """Return what a line says. Raises ValueError where nobody says anything in it."""
+    """Return the turns of a line. Raises ValueError if it has no speaker or text."""
     if columns.role in row:
         said = [(str(row[columns.role]), row[columns.text])]
     else:
@@ -110,12 +110,12 @@ def _turns(row: Mapping[str, Any], columns: TurnColumns) -> list[Turn]:
 
 
 def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """Return what stands in the first column of one of these names."""
+    """Return the value of the first column with one of these names."""
     return next((row[each] for each in row if plain_name(each) in names), None)
 
 
 def _place(row: Mapping[str, Any]) -> float | None:
-    """Return the place of a turn in its session, a text where a table has it."""
+    """Return the place of a turn in its session, even if a table has it as text."""
     place = _first(row, _PLACES)
     try:
         return float(place) if isinstance(place, (int, float, str)) else None
