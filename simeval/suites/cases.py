@@ -19,8 +19,8 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 def read_cases(found: object, where: str) -> tuple[Case, ...]:
     """Return the rows of a table: mappings, a frame, or the path of a file with them (see `read_dataset`).
 
-    A column of a CSV file in which all cells are numbers has numbers, one of true and false has these, and an empty
-    cell is None. Raises DefinitionError.
+    A column of a CSV file with only numbers has numbers, one of true and false has these, and an empty cell is None.
+    Raises DefinitionError.
     """
     if isinstance(found, Mapping):
         raise DefinitionError(where, found=f"found {found!r:.80}", do="give a list of rows, each a mapping")
@@ -62,10 +62,10 @@ def require_weights(column: str, cases: Sequence[Case], where: str) -> None:
 
 
 def case_at(cases: Sequence[Case], index: int, *, seed: int, weights: str | None = None) -> int:
-    """Return the place of the row that a trial has.
+    """Return the place of a trial's row.
 
-    Rows are dealt in blocks that have each row once, in an order drawn anew for each block; an order that stays the
-    same would let the bad rows come last, behind the verdict. With a column of `weights` each trial draws its own.
+    Rows are dealt in blocks that have each row once, in an order drawn for each block; an order that stays the same
+    would let the bad rows come last, behind the verdict. With a column of `weights` each trial draws its own.
     """
     if weights is not None:
         [drawn] = seeds.generator(seed, "case", index).choices(range(len(cases)), [row[weights] for row in cases])
@@ -102,7 +102,7 @@ def _with_types(rows: Sequence[Case]) -> list[Case]:
 
 
 def _meant(texts: Sequence[str]) -> Mapping[str, Any]:
-    """Return the values that the texts of a column stand for; 0012 is a code, and no number."""
+    """Return the values of the texts of a column; 0012 is a code, and no number."""
     said = {text: text.strip() for text in texts if text.strip()}
     values: dict[str, Any] = {}
     if all(word.lower() in ("true", "false") for word in said.values()):

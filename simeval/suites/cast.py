@@ -1,4 +1,4 @@
-"""Who plays whom in a suite, and where that is said: what is wrong with one of them is told with its place."""
+"""The roles of a suite, and where each is set: an error about one of them names its place."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from simeval.suites.apps.socket_app import SocketApp
 
 MODELS = ("judge_model", "user_model")
 ROLES = ("app", *MODELS)
-ESCALATE = "escalate"  # a setting that is about who judges: it has a place as roles have
+ESCALATE = "escalate"  # a setting about the judges: it has a place as roles have
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands: a file, a line of it from 1, and the path of the field."""
+    """A place in a file: the file, its line from 1, and the path of the field."""
 
     file: str
     line: int
@@ -25,10 +25,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who plays whom: the app, the judges, the simulated user; each by its name, as the command line takes it.
+    """The roles of a suite: the app, the judges, the simulated user; each by its name, as on the command line.
 
-    A file may also describe the app: a URL with what is sent to it and where its answer is. `places` says for each
-    role that stands in a file where that is, and for each part of an app that is described ("app.headers").
+    A file may also describe the app: a URL with the request to send and the place of the answer. `places` holds the
+    place of each role that is set in a file, and of each part of a described app ("app.headers").
     """
 
     app: str | HttpApp | SocketApp | None = None
@@ -38,11 +38,11 @@ class Cast:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], places: Mapping[str, Place]) -> Self:
-        """Return the cast that a mapping has among other things, which stand at these places."""
+        """Return the cast in a mapping with other entries, which are at these places."""
         return cls(**{name: found[name] for name in ROLES if name in found}, places=places)
 
     def over(self, other: "Cast") -> "Cast":
-        """Return this cast, with another's where it names nobody."""
+        """Return this cast, with another's roles for those it leaves open."""
         taken = [name for name in ROLES if not getattr(self, name)]
         places = {name: place for name, place in other.places.items() if name.partition(".")[0] in (*taken, ESCALATE)}
         found: dict[str, Any] = {name: getattr(other, name) for name in taken}
@@ -50,7 +50,7 @@ class Cast:
 
     @contextmanager
     def placed(self, *roles: str) -> Iterator[None]:
-        """Let an error about one of these roles say where that one stands."""
+        """Add the place of the role to an error about one of these roles."""
         try:
             yield
         except DefinitionError as error:

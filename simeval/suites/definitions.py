@@ -1,4 +1,4 @@
-"""What a suite file may say, from the classes it describes: scenarios, evaluators and scorers with their arguments."""
+"""The schema of a suite file, from the classes it describes: scenarios, evaluators and scorers with their arguments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field as DataclassField
@@ -44,7 +44,7 @@ TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
 
 
 def _form_of(setting: "DataclassField[Any]") -> Form:
-    """Return the form of a setting, which refuses what the setting does, and in a suite what is a run's."""
+    """Return the form of a setting, which refuses what the setting refuses, and in a suite also settings of a run."""
 
     def checked(found: Any) -> Any:
         check(setting, found)
@@ -63,7 +63,7 @@ def _place_of(setting: "DataclassField[Any]", of_a_suite: str) -> str:
 
 
 def _to_the_run(setting: "DataclassField[Any]") -> str:
-    """Say where a setting belongs that no suite has."""
+    """Describe where a setting belongs that no suite has."""
     flag = about_of(setting).flag
     return f"give it to the run ({flag})" if flag else "give it to Engine"
 
@@ -74,13 +74,13 @@ def _levels(found: Any) -> Any:
 
 
 def _as_written(found: Any, check: Callable[[Any], Any]) -> Any:
-    """Return what is written, once it is known to be right: it is read with each scenario."""
+    """Return the value as written, once it is known to be right: it is read with each scenario."""
     check(found)
     return found
 
 
 def _rows(found: Any) -> Any:
-    """Return the rows of a table of cases, which its file is read for here, so that what is wrong has its line."""
+    """Return the rows of a table of cases; its file is read here, so that a mistake has its line."""
     return list(read_cases(found, HERE))
 
 
@@ -90,7 +90,7 @@ def _whole(found: int | None) -> int | None:
 
 
 def _checked(form: Form, check: Callable[[Any, str], None]) -> Form:
-    """Return the form of what is checked where it stands, whatever else is wrong around it."""
+    """Return the form of a value that is checked in place, whatever else is wrong around it."""
 
     def checked(found: Any) -> Any:
         check(found, HERE)
@@ -100,7 +100,7 @@ def _checked(form: Form, check: Callable[[Any, str], None]) -> Form:
 
 
 def _no_text(found: Any) -> Any:
-    """Return what an expectation is made of. Raises DefinitionError for a text: nothing says how to prove it."""
+    """Return the parts of an expectation. Raises DefinitionError for a text: it does not define how to prove it."""
     if isinstance(found, str):
         do = "give a mapping: {expected_behavior: TEXT, evaluator: {type: success_rate, min_proportion: 0.9}}"
         raise DefinitionError(HERE, found=f"found the text {found!r:.80}", do=do)
@@ -108,7 +108,7 @@ def _no_text(found: Any) -> Any:
 
 
 def _surrounding(setting: "DataclassField[Any]") -> Form:
-    """Return the form of a setting of a project: also of what surrounds a run."""
+    """Return the form of a setting of a project, including settings that surround a run."""
 
     def checked(found: Any) -> Any:
         check(setting, found)
@@ -144,13 +144,13 @@ _SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
 
 
 def _measurable(found: Any) -> Any:
-    """Return a scorer of a simulated conversation, once it is known to get what it takes of one."""
+    """Return a scorer of a simulated conversation, once its parameters are known to be available."""
     as_scorer(found, "scorer").check()
     return found
 
 
 def _expectation(scorer: Form) -> Form:
-    """Return the form of what is expected, of which this is the form of a scorer."""
+    """Return the form of an expectation, with this form of a scorer."""
     given = {
         "expected_behavior": _TEXT | list[_TEXT] | None,
         "evaluator": one_or_more(FORMS.known[Evaluator]),
@@ -193,7 +193,7 @@ _OF_SCENARIO: Mapping[str, Form] = {
     "users": _USERS,
     "cases": Annotated[list[dict[str, Any]] | _TEXT, AfterValidator(_rows)],
 }
-_NOT_OF_SCENARIO = {  # what one may write in a scenario, and what to do about it
+_NOT_OF_SCENARIO = {  # fields that users may write in a scenario, and what to do about them
     name: do
     for name, do in (
         *((each.name, _place_of(each, "put it under `settings`, at the top of the file")) for each in fields(Settings)),
@@ -228,7 +228,7 @@ _JUDGE = mapping("judge", {"first": _TEXT, "escalate": _ESCALATE}, required=["fi
 
 
 def composite(file: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the judges and settings that a file's `judge` stands for; nothing where it has none."""
+    """Return the judges and settings that a file's `judge` means; empty if it has none."""
     if (found := file.get("judge")) is None:
         return {}
     escalate = found["escalate"]
@@ -241,7 +241,7 @@ _MEANT_SETTINGS = {
     for name, meant in other_names(fields(Settings)).items()
     if name not in _SETTINGS and meant in _SETTINGS
 }
-_NOT_SETTINGS = {  # what one may write under `settings`, and what to do about it
+_NOT_SETTINGS = {  # fields that users may write under `settings`, and what to do about them
     **{each.name: "put it with a scenario" for each in fields(ScenarioTest) if each.name not in _SETTINGS},
     **_MEANT_SETTINGS,
     **dict.fromkeys([*_CAST, "judge"], "put it at the top of the file"),

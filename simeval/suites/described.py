@@ -32,7 +32,7 @@ _MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile", "ra
 def read_evaluator(found: object) -> Evaluator:
     """Return the evaluator that a mapping with its type and arguments describes.
 
-    Raises ValidationError, and DefinitionError for what is no such mapping.
+    Raises ValidationError, and DefinitionError for anything but such a mapping.
     """
     if not isinstance(found, Mapping):
         do = "give a mapping, such as {type: success_rate, min_proportion: 0.9}"
@@ -43,9 +43,9 @@ def read_evaluator(found: object) -> Evaluator:
 
 
 def read_scorer(found: object) -> Any:
-    """Return the scorer of a name, of MODULE:OBJECT, or of a mapping with its type and arguments; or what is one.
+    """Return the scorer of a name, of MODULE:OBJECT, or of a mapping with its type and arguments; a scorer as it is.
 
-    Raises ValidationError, and DefinitionError for what is none of these.
+    Raises ValidationError, and DefinitionError for anything else.
     """
     if isinstance(found, Scorer):
         return found
@@ -66,7 +66,7 @@ def read_scorer(found: object) -> Any:
 
 
 def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
-    """Return what a mapping with a type describes; a scorer by a name of simeval's is called by it."""
+    """Return the object that a mapping with a type describes; simeval's own scorers keep their name."""
     what = base.__name__.lower()
     if "type" not in found:
         missing = mistake("type", found, found="the field is missing", do=_which_type(found, registry))
@@ -94,7 +94,7 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
 
 
 def _which_type(found: Mapping[str, Any], registry: Registry) -> str:
-    """Say which type to add to a description: one that has all the fields that are written, or is named in one."""
+    """Return which type to add to a description: one that has all its fields, or is named in one."""
     kinds = {name: registry.find(name) for name in registry.names}
     owners = [name for name, kind in kinds.items() if kind and found.keys() <= signature(kind).parameters.keys()]
     texts = [each for each in found.values() if isinstance(each, str)]
@@ -107,7 +107,7 @@ def _which_type(found: Mapping[str, Any], registry: Registry) -> str:
 
 
 def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:
-    """Return an error of which what says that there is no such field says which other type has it."""
+    """Return an error that names, for each unknown field, another type that has it."""
     details = []
     for each in error.errors():
         cause, context = each.get("ctx", {}).get("error"), each.get("ctx", {})
@@ -123,7 +123,7 @@ def _with_owners(error: ValidationError, registry: Registry) -> ValidationError:
 
 
 def _referred(found: object) -> Any:
-    """Return the object of a text MODULE:OBJECT, which stands where no value of a file can."""
+    """Return the object of a text MODULE:OBJECT, where no value of a file is possible."""
     if not isinstance(found, str):
         raise DefinitionError(HERE, found=f"found {found!r:.80}", do="name an object as MODULE:OBJECT")
     return load_object(found, what="object")

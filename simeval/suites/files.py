@@ -35,7 +35,7 @@ Line = tuple[str, int]  # a file, and a line of it from 1
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What a file has: scenarios, settings and roles by their names, the lines of its attacks, the places of roles.
+    """The contents of a file: scenarios, settings and roles by name, lines of its attacks, places of roles.
 
     `titled` are the lines of its scenarios' titles, `set_at` those of its settings.
     """
@@ -52,7 +52,7 @@ class _File:
 class Suite(Sequence[ScenarioTest]):
     """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`.
 
-    `cast` says who plays whom, where the files say so; `lines` where the scenarios of attacks stand, by their titles.
+    `cast` has the roles, if the files set them; `lines` the lines of attacks' scenarios, by their titles.
     """
 
     scenarios: tuple[ScenarioTest, ...]
@@ -85,11 +85,11 @@ class Suite(Sequence[ScenarioTest]):
         return replace(self, scenarios=only(self.scenarios, names))
 
     def by_case(self) -> "Suite":
-        """Return the suite in which each case that has a verdict of its own is a scenario."""
+        """Return the suite with a scenario for each case that has a verdict of its own."""
         return replace(self, scenarios=tuple(by_case(self.scenarios)))
 
     def sized(self, samples: int | None) -> "Suite":
-        """Return the suite with so many trials for each scenario, whatever it says; with None, as it is."""
+        """Return the suite with so many trials for each scenario, in place of its own; with None, as it is."""
         if samples is None:
             return self
         return replace(self, scenarios=tuple(replace(each, sample_size=samples) for each in self.scenarios))
@@ -98,7 +98,7 @@ class Suite(Sequence[ScenarioTest]):
 def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
     """Load scenarios from a YAML file, a folder of them (in the order of their names), or `module:object`.
 
-    What the files do not set is as in `base`. What they name as MODULE:OBJECT may lie beside them.
+    Settings missing from the files are as in `base`. Modules named as MODULE:OBJECT may be beside them.
 
     Raises SuiteFileError for a mistake in a file and DefinitionError for anything else that cannot be used.
     """
@@ -133,14 +133,14 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
-    """Load one YAML file; what it does not set is as in `base`. Raises SuiteFileError."""
+    """Load one YAML file; settings missing from it are as in `base`. Raises SuiteFileError."""
     return _joined({path: _read(path)}, base)
 
 
 def load_expectations(path: str | Path) -> list[Expectation]:
-    """Load what is expected of recorded answers: a YAML file of `then:`, as a scenario has it. Raises SuiteFileError.
+    """Load the expectations of recorded answers: a YAML file of `then:`, as a scenario has it. Raises SuiteFileError.
 
-    What it names as MODULE:OBJECT may lie beside it.
+    Modules named as MODULE:OBJECT may be beside it.
     """
     path = Path(path)
     import_from(path.parent)
@@ -209,7 +209,7 @@ def _read(path: Path) -> _File:
 
 
 def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Place]]:
-    """Return the settings and roles of a file, and where it says who plays."""
+    """Return the settings and roles of a file, and the places of its roles."""
     roles = {name: file[name] for name in ROLES if file.get(name)}
     brought, judge = {**from_here(path.parent, file.get("settings", {})), **roles}, composite(file)
     spots: dict[str, tuple[str, ...]] = {name: (name,) for name in roles}
@@ -223,7 +223,7 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
 
 
 def _scenarios_in(file: Mapping[str, Any], folder: Path, *, usable: bool) -> Sequence[ScenarioTest]:
-    """Return the scenarios of a file; of one that is not usable otherwise only to find their mistakes, too.
+    """Return the scenarios of a file; for one that is unusable otherwise only to find their mistakes, too.
 
     Without the file's world, which may be wrong, nothing is known of them.
     """
@@ -238,7 +238,7 @@ def _scenarios_in(file: Mapping[str, Any], folder: Path, *, usable: bool) -> Seq
 
 
 def _with(defaults: Mapping[str, Any], scenario: Any, folder: Path) -> Any:
-    """Return a scenario as it is written, with a file's defaults where it has nothing of its own.
+    """Return a scenario as it is written, with a file's defaults for the fields it lacks.
 
     The path of its cases is from the file's `folder`.
     """
@@ -280,7 +280,7 @@ def _clashes(files: Mapping[Path, _File]) -> Iterator[SuiteFileError]:
 
 
 def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
-    """Return what files have as one suite. Raises SuiteFileError with all that two of them clash in."""
+    """Return the contents of files as one suite. Raises SuiteFileError with all clashes of two of them."""
     if clashes := [*_clashes(files)]:
         raise all_of(clashes)
     settings: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Whether an evaluator fits what it is to conclude on: what could not be concluded shows before the run."""
+"""Whether an evaluator fits the scores it is to conclude on: a misfit shows before the run."""
 
 from math import inf
 from types import NoneType, UnionType
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
-    """Raise DefinitionError where nothing could be concluded on such scores, or the contrary of what is meant."""
+    """Raise DefinitionError if nothing could be concluded on such scores, or the contrary of what is meant."""
     from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
 
     where = f"Expectation.evaluator: {type(evaluator).__name__}"
@@ -40,7 +40,7 @@ def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
 
 
 def directed(expectation: "Expectation", evaluator: "Evaluator") -> "Evaluator":
-    """Return an evaluator on the side of its threshold on which the metric is better, if it names none itself."""
+    """Return an evaluator on the better side of its threshold for this metric, if it names none itself."""
     from simeval.evaluators.scores import YES, ProportionEvaluator
 
     if not isinstance(evaluator, ProportionEvaluator) or evaluator.threshold is YES:
@@ -49,7 +49,7 @@ def directed(expectation: "Expectation", evaluator: "Evaluator") -> "Evaluator":
 
 
 def require_in_time(expectation: "Expectation", evaluator: "Evaluator", timeout_seconds: float) -> None:
-    """Raise DefinitionError where every answer that comes before the app's time-out meets what is required."""
+    """Raise DefinitionError if every answer that comes before the app's time-out meets the requirement."""
     from simeval.evaluators.base import Evaluator
 
     measured = _of_an_answer(expectation.measured_by)
@@ -65,7 +65,7 @@ def require_in_time(expectation: "Expectation", evaluator: "Evaluator", timeout_
 
 
 def _require_direction(expectation: "Expectation", evaluator: "Evaluator", where: str) -> None:
-    """Raise DefinitionError where an evaluator asks for the side on which the metric is worse."""
+    """Raise DefinitionError if an evaluator asks for the worse side of the metric."""
     from simeval.evaluators.in_a_row import PassHatKEvaluator
     from simeval.evaluators.scores import YES
 
@@ -87,7 +87,7 @@ def _require_direction(expectation: "Expectation", evaluator: "Evaluator", where
 
 
 def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, title: str) -> None:
-    """Raise DefinitionError where every score that there can be meets what is required, or none does."""
+    """Raise DefinitionError if every possible score meets the requirement, or none does."""
     from simeval.evaluators.base import Evaluator
 
     if bounds is not None and (misfit := Evaluator.misfit(evaluator, *bounds)):
@@ -96,14 +96,14 @@ def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, 
 
 
 def _bounds_of(expectation: "Expectation", *, is_yes_or_no: bool) -> Bounds | None:
-    """Return between what the scores lie, where a scorer says it or its type does."""
+    """Return the bounds of the scores, if a scorer gives them or its type does."""
     measured = expectation.measured_by
     declared = measured.bounds_of(_path_of(expectation, measured)) if isinstance(measured, Scorer) else None
     return UNIT if is_yes_or_no and declared is None else declared
 
 
 def _for_ratings(evaluator: "Evaluator") -> str:
-    """Say what to do about an evaluator that every rating meets, or misses."""
+    """Return advice on an evaluator that every rating meets, or misses."""
     if getattr(evaluator, "bounds", (-inf, inf)) == UNIT:
         return "a judge rates from 1 to 10: add bounds: [1, 10] and a bar between them, or use rating_average"
     if hasattr(evaluator, "threshold"):
@@ -117,26 +117,26 @@ def _path_of(expectation: "Expectation", measured: Scorer) -> str:
 
 
 def _direction(expectation: "Expectation") -> Direction | None:
-    """Return which way the number that is concluded on is better; None where that is not known, or neither."""
+    """Return which way the deciding number is better; None if that is unknown, or neither."""
     measured = expectation.measured_by
     found = measured.direction_of(_path_of(expectation, measured)) if isinstance(measured, Scorer) else None
     return None if found == "none" else found
 
 
 def _is_metric(expectation: "Expectation") -> bool:
-    """Return whether a scorer is known to give no ratings, or says by its bounds that its numbers end at 1."""
+    """Return whether a scorer is known to give no ratings, or its bounds end at 1."""
     bounds = _bounds_of(expectation, is_yes_or_no=False)
     gives_ratings = getattr(_of_an_answer(expectation.measured_by), "gives_ratings", True)
     return not gives_ratings or (bounds is not None and bounds[1] <= 1)
 
 
 def _of_an_answer(measured: object) -> object:
-    """Return what measures each answer, of what measures every turn by another scorer; any other as it is."""
+    """Return the scorer of each answer, for one that measures every turn by another; any other as it is."""
     return _of_an_answer(measured.scorer) if isinstance(measured, EachTurn) else measured
 
 
 def wrong_path(measured: object, path: str) -> tuple[str, str] | None:
-    """Return what was found, and what to do, where a scorer is known to give nothing at a path; else None."""
+    """Return the finding and the advice if a scorer is known to give nothing at a path; else None."""
     name = getattr(measured, "name", "")
     if isinstance(measured, EachTurn):
         inner, _, summary = path.rpartition(".")
@@ -155,13 +155,13 @@ def wrong_path(measured: object, path: str) -> tuple[str, str] | None:
 
 
 def _gives_one(measured: object) -> bool:
-    """Return whether a scorer says by its type that it gives one value; of simeval's own, also as a Score."""
+    """Return whether a scorer's type promises one value; of simeval's own, also as a Score."""
     is_own = type(measured).__module__.startswith("simeval.") and type(measured) is not FunctionScorer
     return gives_yes_or_no(measured, or_scores=is_own) or isinstance(measured, ConversationMetric)
 
 
 def gives_yes_or_no(measured: object, *, or_scores: bool = False) -> bool:
-    """Return whether a scorer says by its type that it gives yes or no, and nothing else but, perhaps, Scores."""
+    """Return whether a scorer's type promises yes or no, and nothing else but, perhaps, Scores."""
     function = measured.function if isinstance(measured, FunctionScorer) else getattr(type(measured), "score", measured)
     returned = getattr(function, "__annotations__", {}).get("return")
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)

@@ -48,9 +48,9 @@ def load_object(reference: str, *, what: str) -> Any:
 
 
 def name_there(thing: object, *modules: str) -> str:
-    """Return MODULE:NAME of what one of these modules, or any of the user's own, keeps under a name; else nothing.
+    """Return MODULE:NAME of an object that one of these modules, or any of the user's own, has under a name; else "".
 
-    Whoever imports it, and how, it has one name: what was started is looked at only where the thing is of it.
+    It has one name, whoever imports it; the started program is searched only if the object belongs to it.
     """
     others = sorted(name for name, each in sys.modules.copy().items() if name != "__main__" and _is_own(each))
     for module in dict.fromkeys([*modules, *others]):
@@ -67,7 +67,7 @@ def _is_own(module: object) -> bool:
 
 
 def _in_its_place(module: Any) -> str:
-    """Return the file of a module where the current folder has another of its name; else nothing."""
+    """Return the file of a module if the current folder has another of its name; else ""."""
     file = getattr(module, "__file__", None)
     own = Path.cwd() / f"{module.__name__}.py"
     is_other = file and own.is_file() and Path(file).resolve() != own.resolve()
@@ -75,7 +75,7 @@ def _in_its_place(module: Any) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return where it was raised, for a sentence; a syntax error says so itself."""
+    """Return where it was raised, for a sentence; a syntax error names its own place."""
     return "" if isinstance(error, SyntaxError) else place_of(error)
 
 
@@ -86,7 +86,7 @@ def _is_missing(error: BaseException, module_name: str) -> bool:
 
 
 def _way_out(error: BaseException, module_name: str) -> str:
-    """Say what to do about a module that is there, and fails."""
+    """Return advice on a module that exists, and fails."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.partition('.')[0]} in simeval's environment, or correct the import"
     return f"correct that line; `python -c 'import {module_name}'` shows all of it"

@@ -1,4 +1,4 @@
-"""Planning: how many trials a requirement needs, and what a suite can be expected to prove, before a call is paid."""
+"""Planning: how many trials a requirement needs, and what a suite can prove, before any call is paid for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from simeval.stats.sequential import Design, design
 from simeval.suites.scenario import ScenarioTest, count_requirements
 
 CHEAP_SIZES = 5
-UP = (0, 0.5, 0.8, 0.95)  # of the way from the bar to 1: rates of which the trials are said
-MARGIN, ROOM_FOR_NAMES = 23, 64  # cells before what a plan says, and of a line that has them
+UP = (0, 0.5, 0.8, 0.95)  # of the way from the bar to 1: rates whose trials are shown
+MARGIN, ROOM_FOR_NAMES = 23, 64  # cells before the text of a plan, and of a line that has them
 HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass", "average trials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSizePlan:
-    """What it takes to prove a share of good trials.
+    """The trials needed to prove a share of good trials.
 
-    `level` and `needed_power` are those of each of the `requirements`; `minimum` is the fewest trials that can
-    prove `bar` at all; `fixed` the sizes of a sample without early stopping, `design` the sequential design that
-    takes the fewest trials on average; both are None where the true rate is not above the bar, or is so little that
-    it takes more than 10,000 trials.
+    `level` and `needed_power` are those of each of the `requirements`; `minimum` is the fewest trials that can prove
+    `bar` at all; `fixed` the sizes of a sample without early stopping, `design` the sequential design that takes the
+    fewest trials on average; both are None if the true rate is not above the bar, or so little that it takes more than
+    10,000 trials.
     """
 
     bar: float
@@ -104,7 +104,7 @@ def _said_by_rate(made: Design) -> str:
 
 
 def _said_of_fails(made: Design) -> str:
-    """Say what it costs to prove a fail, and not only to refuse a pass, of an app well below the bar."""
+    """Describe the cost of proving a fail, and not only refusing a pass, for an app well below the bar."""
     rate = max(made.p0 - 0.15, 0.01)
     proving = design(made.p0, made.n_max, alpha=made.alpha, stop="verdict", min_trials=made.min_trials)
     refused, proven = made.characteristics(rate), proving.characteristics(rate)
@@ -126,10 +126,10 @@ def plan(
 ) -> SampleSizePlan:
     """Plan the sample size of a requirement on a share of trials.
 
-    `bar` is the share to prove (for "at most" requirements 1 minus it, for a median 0.5), `true_rate` the share
-    at which it shall be proven with the chance `power`. With several `requirements` that is the chance that all
-    pass, if they are independent; with `joint`, the level too is that of all their passes together. Nothing ends a
-    sequential sample before `min_trials`. Raises DefinitionError for arguments that cannot be used.
+    `bar` is the share to prove (for "at most" requirements 1 minus it, for a median 0.5), `true_rate` the share at
+    which it shall be proven with the chance `power`. With several `requirements` that is the chance that all pass, if
+    they are independent; with `joint`, the level too is that of all their passes together. Nothing ends a sequential
+    sample before `min_trials`. Raises DefinitionError for arguments that cannot be used.
     """
     require_share(bar, "plan: bar")
     require_share(power, "plan: power", such_as=0.8)
@@ -156,7 +156,7 @@ def plan(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequirementForecast:
-    """What one requirement of a suite will come to: None where only a simulation could tell (means).
+    """The forecast of one requirement of a suite: None if only a simulation could compute it (means).
 
     `minimum_trials` is the smallest sample that can pass at all.
     """
@@ -178,7 +178,7 @@ class RequirementForecast:
 
 @dataclass(frozen=True, slots=True)
 class SuitePlan:
-    """What a suite will come to, requirement by requirement, if the app is as good as is said."""
+    """The forecast of a suite, requirement by requirement, if the app is as good as given."""
 
     forecasts: tuple[RequirementForecast, ...]
 
@@ -189,7 +189,7 @@ class SuitePlan:
 
     @property
     def prob_pass(self) -> float | None:
-        """The chance that every requirement passes, if they are independent; None where one is not known."""
+        """The chance that every requirement passes, if they are independent; None if one is unknown."""
         chance = 1.0
         for forecast in self.forecasts:
             if forecast.prob_pass is None:
@@ -241,7 +241,7 @@ class SuitePlan:
 def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
     """Forecast a suite: what each requirement accepts, and how it fares at `true_rate`.
 
-    Without a rate, each is forecast at the one that it expects, or half-way between its bar and 100%.
+    Without a rate, each is forecast at its own expected one, or half-way between its bar and 100%.
     """
     if true_rate is not None:
         require_rate(true_rate, "plan: true_rate")
@@ -280,7 +280,7 @@ def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_ra
 
 
 def require_rate(true_rate: float, where: str) -> None:
-    """Raise DefinitionError for what is no share that an app can have."""
+    """Raise DefinitionError for a share that no app can have."""
     do = f"use a share above 0, up to 1, such as {of_percent(true_rate) or 0.97:g}"
     require(0 < true_rate <= 1, where, found=true_rate, do=do)
 
@@ -293,6 +293,6 @@ def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) 
 
 
 def show_chance(chance: float) -> str:
-    """Write a chance as a percentage; what may be or not be, is never 0% or 100%."""
+    """Write a chance as a percentage; an uncertain one is never 0% or 100%."""
     shown = f"{chance:.0%}"
     return shown if chance in (0, 1) else {"0%": "under 1%", "100%": "over 99%"}.get(shown, shown)

@@ -1,4 +1,4 @@
-"""What a project sets for all of its suites: the table [tool.simeval] of the pyproject.toml in the current folder."""
+"""The settings of a project for all of its suites: the table [tool.simeval] of pyproject.toml in the current folder."""
 
 import re
 import tomllib
@@ -25,14 +25,14 @@ NEARLY = 0.85  # how much another table's name, of about our length, is like our
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The settings of a project, and who plays whom in it where neither a suite nor a command says so."""
+    """The settings of a project, and its roles for suites and commands that set none."""
 
     settings: Settings = DEFAULTS
     cast: Cast = field(default_factory=Cast)
 
 
 def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
-    """Return what the pyproject.toml of a folder sets; the rest, or all where there is none, is as in `base`.
+    """Return the settings in a folder's pyproject.toml; the rest, or all without one, is as in `base`.
 
     Raises DefinitionError.
     """
@@ -93,7 +93,7 @@ def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
 
 
 def _checked(table: Any, text: str) -> Mapping[str, Any]:
-    """Return what the table says. Raises SuiteFileError for all that is wrong in it."""
+    """Return the contents of the table. Raises SuiteFileError for all mistakes in it."""
     try:
         return PROJECT.validate_python(table)
     except ValidationError as error:
@@ -116,7 +116,7 @@ def _mistake(detail: Any, table: Any, text: str) -> SuiteFileError:
 
 
 def _line_of(names: Sequence[str], text: str) -> int:
-    """Return the line, from 1, of a setting of the table, or of what is nearest to it."""
+    """Return the line, from 1, of a setting of the table, or of the nearest part of it."""
     there = max(text.find(f"[tool.{TOOL}"), 0)
     for name in names or [TOOL]:
         own = re.compile(rf"^[ \t]*(?:\[?tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, there)

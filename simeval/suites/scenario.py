@@ -1,4 +1,4 @@
-"""Scenarios: who the user is, what they try, what is expected, and how it is concluded on."""
+"""Scenarios: the user, the user's aim, the expectation, and the evaluator that concludes on it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_TURNS = 10
 LONGEST_LABEL = 60
-WAYS = ("expected_behavior", "criteria", "scorer", "tools", "state")  # to measure, of which an expectation has one
+WAYS = ("expected_behavior", "criteria", "scorer", "tools", "state")  # to measure; an expectation has one
 SHOWN = (
     "expected_behavior",
     "criteria",
@@ -39,7 +39,7 @@ SHOWN = (
     "rubric",
     "example",
     "counterexample",
-)  # what an expectation has that is shown, or judged by
+)  # parts of an expectation that are shown, or judged by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,19 +47,19 @@ class Expectation(AnswersOriginals):
     """What to measure and the evaluator, or evaluators, that conclude on it.
 
     Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
-    with a quote: the rating is 10 where all are met, else 1; or a `scorer`, where `score` is the path of the number to
-    conclude on if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world
-    is to have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for
-    the judge alone.
+    with a quote: the rating is 10 if all are met, else 1; or a `scorer`, with `score` as the path of the deciding
+    number if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world is to
+    have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for the
+    judge alone.
 
-    `rubric` says what the ratings mean, where the judge's model shall not write that: a list of 2, 3, 5 or 10 levels,
-    from the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
+    `rubric` defines the ratings, so that the judge's model does not write them: a list of 2, 3, 5 or 10 levels, from
+    the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
 
-    Before it judges, the judge is shown controls: an answer that says nothing, one to something else, and one to the
-    point with one thing wrong, as far as that can be made from these texts. It must fail all of them. A
-    `counterexample`, which does not meet the expectation, takes their place, for instance where to say nothing is what
-    is expected; an `example`, which meets it, is shown too. Either is the app's answer as a text, or a conversation as
-    a list of messages with role and content. Without `controls` the judge is shown none.
+    Before it judges, the judge is shown controls: an empty answer, one to something else, and one to the point with one
+    thing wrong, as far as that can be made from these texts. It must fail all of them. A `counterexample`, which does
+    not meet the expectation, takes their place, for instance if an empty answer is expected; an `example`, which meets
+    it, is shown too. Either is the app's answer as a text, or a conversation as a list of messages with role and
+    content. Without `controls` the judge is shown none.
     """
 
     originals = OF_EXPECTATIONS
@@ -123,14 +123,14 @@ class Expectation(AnswersOriginals):
         return f"<Expectation {self.title!r}: {', '.join(each.describe() for each in self.evaluators)}>"
 
     def _check_score(self) -> None:
-        """Raise DefinitionError for what is no scorer, and for the path of a number that it is known not to give."""
+        """Raise DefinitionError for an invalid scorer, and for the path of a number that it is known not to give."""
         if self.scorer is not None and not isinstance(self.scorer, str):  # a text names one of an experiment's
             as_scorer(self.scorer)
         if self.score is not None and (wrong := wrong_path(self.measured_by, self.score)):
             raise DefinitionError("Expectation.score", found=wrong[0], do=wrong[1])
 
     def _check_judged(self) -> None:
-        """Raise DefinitionError where what a judge is to go by cannot be used."""
+        """Raise DefinitionError if a judge cannot use the texts it is to go by."""
         is_judged = self.expected_behavior is not None or self.criteria is not None
         if self.expected_behavior is not None:
             _require_text(self.expected_behavior, "Expectation.expected_behavior")
@@ -158,20 +158,20 @@ class Expectation(AnswersOriginals):
 
     @property
     def behaviour(self) -> str | None:
-        """The expected behaviour as one text; None where there is none."""
+        """The expected behaviour as one text; None without one."""
         found = self.expected_behavior
         return found if found is None or isinstance(found, str) else " ".join(found)
 
     @property
     def judged(self) -> str | None:
-        """What a judge goes by, as a text: the expected behaviour, or the criteria; None where a scorer measures."""
+        """The text a judge goes by: the expected behaviour, or the criteria; None if a scorer measures."""
         if self.criteria is None:
             return self.behaviour
         return "\n".join(f"{number}. {text}" for number, text in enumerate(self.criteria, 1))
 
     @property
     def measured_by(self) -> Any:
-        """The scorer that measures it; None where a judge does."""
+        """The scorer that measures it; None if a judge does."""
         if self.state is not None:
             return StateMatch(state=self.state)
         return self.scorer if self.tools is None else self.tools
@@ -183,12 +183,12 @@ class Expectation(AnswersOriginals):
 
     @property
     def levels(self) -> Mapping[str, str] | None:
-        """The levels of its own rubric, by the ratings they describe; None where a model is to write them."""
+        """The levels of its own rubric, by the ratings they describe; None if a model is to write them."""
         return None if self.rubric is None else placed_levels(self.rubric, "Expectation.rubric")
 
     @property
     def shown_controls(self) -> Controls | None:
-        """The controls that its judges are shown; None where they are shown none, or there is no judge."""
+        """The controls that its judges are shown; None without controls, or without a judge."""
         own = {name: getattr(self, name) for name in ("example", "counterexample")}
         given = {name: shown for name, shown in own.items() if shown is not None}
         if not self.controls:
@@ -202,7 +202,7 @@ class Expectation(AnswersOriginals):
 
     @property
     def title(self) -> str:
-        """The label, or one made from what is measured."""
+        """The label, or one made from the measurement."""
         if self.label:
             return self.label
         if self.judged is not None:
@@ -237,30 +237,30 @@ class Expectation(AnswersOriginals):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioTest(AnswersOriginals):
-    """A test of one behaviour: Given (who the user is), When (what they try), Then (what is expected).
+    """A test of one behaviour: Given (the user), When (the user's aim), Then (the expectations).
 
-    `sample_size` is how many trials it may use, `significance_level` the level of its evaluators that have
-    none of their own; both default to the engine's. `max_turns` bounds the user's messages in a trial.
+    `sample_size` is how many trials it may use, `significance_level` the level of its evaluators that have none of
+    their own; both default to the engine's. `max_turns` bounds the user's messages in a trial.
 
-    `facts` are what is true, whatever is said, such as what the app's data hold: for judges, and for scorers that name
+    `facts` are true whatever the conversation claims, such as the app's data: for judges, and for scorers that name
     them; never for the simulated user or the app.
 
     `world` makes the world of each trial (see World), an async context manager: a class, or a function of nothing or of
     the trial's `seed`.
 
-    A `script` says what is said: given turns, simulated ones, and checks at points of the conversation (see Step).
+    A `script` fixes the conversation: given turns, simulated ones, and checks at points of the conversation (see Step).
 
     `allowed_user_faults` are the faults of a simulated user that are none here, such as "repeats_itself": the user is
-    to behave so. `users` are not all alike: each trial has one of the mix. `tags` are words by which `--only` chooses
-    it; results do not depend on them. In `quarantine` its outcome is reported and decides nothing.
+    to behave so. `users` are not all alike: each trial has one of the mix. `tags` are words for `--only`; results do
+    not depend on them. In `quarantine` its outcome is reported and decides nothing.
 
-    Where it `needs_replies`, a trial in which the app fails, or answers with nothing, counts neither for nor against
-    it: such a trial is missing, whatever `on_app_error` is.
+    With `needs_replies`, a trial in which the app fails, or answers with nothing, counts neither for nor against it:
+    such a trial is missing, whatever `on_app_error` is.
 
     `cases` is a table: rows, a frame or the path of a file. A place such as {nights} in a text, the state or the
     arguments of tools and scorers has the value of the trial's row. Each block of trials has every row once, in random
     order; with `case_weights`, the name of a column, each trial draws its row. There is one verdict over all rows, or
-    one for each with `per_case`, where each has `sample_size` trials.
+    one for each with `per_case`, with `sample_size` trials each.
     """
 
     originals = OF_SCENARIOS
@@ -330,7 +330,7 @@ class ScenarioTest(AnswersOriginals):
         return f"<ScenarioTest {self.title!r}: {', '.join(map(repr, self.labels))}>"
 
     def _check_cases(self, where: str) -> None:
-        """Read the table of cases. Raises DefinitionError for one that cannot be used, or a place without a column."""
+        """Read the table of cases. Raises DefinitionError for an invalid one, or a place without a column."""
         if isinstance(self.cases, (list, tuple)) and not self.cases:
             named = "case_weights" if self.case_weights is not None else "per_case"
             is_alone = self.case_weights is not None or self.per_case
@@ -393,7 +393,7 @@ class ScenarioTest(AnswersOriginals):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether a simulated user talks in any of its trials: a script may say all that is said."""
+        """Whether a simulated user writes in any of its trials: a script may fix all messages."""
         return any(not script or any(step.is_simulated for step in script) for script in self.courses)
 
     @property
@@ -436,7 +436,7 @@ class ScenarioTest(AnswersOriginals):
         return self if is_same else replace(made, title=self.title, quarantine=self.quarantine, then=then)
 
     def played_by(self, persona: UserPersona | None) -> "ScenarioTest":
-        """Return the scenario as the user who is this persona is told it."""
+        """Return the scenario as shown to a user with this persona."""
         return self if persona is None else replace(self, given=f"{self.given}\n{persona.persona}")
 
     @property
@@ -461,17 +461,17 @@ class ScenarioTest(AnswersOriginals):
         return replace(self, **new, then=then, cases=(), case_weights=None, per_case=False)
 
     def script_of(self, persona: UserPersona | None, seed: int) -> Sequence[Step]:
-        """Return the script of the trial that has this seed and persona; nothing where it has none."""
+        """Return the script of the trial that has this seed and persona; empty if it has none."""
         return (persona.script(seed) if persona else ()) or self.script
 
 
 def by_case(scenarios: Sequence[ScenarioTest]) -> list[ScenarioTest]:
-    """Return scenarios of which those with a verdict for each case are as many as they have cases."""
+    """Return scenarios with each one that has a verdict per case split into its cases."""
     return [one for each in scenarios for one in (_of_each_case(each) if each.per_case else [each])]
 
 
 def _of_each_case(scenario: ScenarioTest) -> list[ScenarioTest]:
-    """Return the scenario of each row; where the title does not tell the rows apart, they stand behind it."""
+    """Return the scenario of each row; if the title does not distinguish the rows, it ends with their values."""
     from simeval.suites.cases import show_case
 
     found = [scenario.of_case(case) for case in scenario.rows]
@@ -489,7 +489,7 @@ def count_requirements(scenarios: Sequence[ScenarioTest]) -> int:
 
 
 def shorten(text: str, length: int) -> str:
-    """Cut a text to at most `length` characters, at a word where that is possible."""
+    """Cut a text to at most `length` characters, at a word if possible."""
     flat = " ".join(text.split())
     if len(flat) <= length:
         return flat

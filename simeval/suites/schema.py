@@ -1,4 +1,4 @@
-"""The form of a suite file as a JSON schema, by which editors complete and check it."""
+"""The form of a suite file as a JSON schema, for completion and checks in editors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,14 +34,14 @@ WORLD = {
 
 
 class _Open(GenerateJsonSchema):
-    """Says nothing of what is read by a function of ours: that is checked when the file is."""
+    """Accepts any value that a function of ours reads: that is checked when the file is."""
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         return {**super().typed_dict_schema(schema), "additionalProperties": False}
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         found = super().tagged_union_schema(schema)
-        return {"anyOf": found["oneOf"]}  # by an app's fields alone it may be of several kinds: its address tells
+        return {"anyOf": found["oneOf"]}  # by an app's fields alone it may be of several kinds: its address decides
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
         found = super().function_before_schema(schema)

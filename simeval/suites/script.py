@@ -19,9 +19,9 @@ _ONE = "give either {} or {}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What is to be so at a point of a conversation; one of these.
+    """A condition at a point of a conversation; one of these.
 
-    `judged` is a sentence that the judge rules on, of all that was said by then. `contains` is a text, or several, and
+    `judged` is a sentence that the judge rules on, for the conversation by then. `contains` is a text, or several, and
     `matches` a regular expression, for the app's last answer. `tools` are rules for the calls made by then, `state` is
     how the trial's world is to be by then.
     """
@@ -54,12 +54,12 @@ class Check:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the last answer is to contain, always as a tuple."""
+        """The texts that the last answer is to contain, always as a tuple."""
         found = self.contains
         return (found,) if isinstance(found, str) else tuple(found or ())
 
     def misses(self, answer: str) -> str:
-        """Return what an answer lacks of the texts, or of the pattern; empty where it has it."""
+        """Return the texts, or the pattern, missing from an answer; empty if it has them."""
         said = folded(answer)
         missing = [text for text in self.texts if not stands_in(folded(text), said)]
         if missing:
@@ -73,12 +73,12 @@ class Check:
 class Step:
     """One step of a script: one of these.
 
-    `user` is what the user says, and the app answers; where the next step is `app`, that is the answer, and the app is
-    not asked. `simulate` lets the simulated user talk for at most so many turns, or "to_end": until it leaves or the
-    scenario's `max_turns` messages are written. `attack` is what an attacker is after, whom the simulated user's model
-    plays in the way that `given` and the persona say: it writes `max_turns` messages, beside those that the app refuses
-    outright, of which it takes a few back and puts them otherwise. `check` is a sentence that the judge rules on, or a
-    Check: where it does not hold, the trial ends there, and no requirement of its scenario is met by it.
+    `user` is the user's message, and the app answers; if the next step is `app`, that is the answer, and the app is not
+    asked. `simulate` lets the simulated user talk for at most so many turns, or "to_end": until it leaves or the
+    scenario's `max_turns` messages are written. `attack` is the aim of an attacker, played by the simulated user's
+    model in the way that `given` and the persona describe: it writes `max_turns` messages, besides those that the app
+    refuses outright; a few of these it takes back and words differently. `check` is a sentence that the judge rules on,
+    or a Check: if it does not hold, the trial ends there, and meets no requirement of its scenario.
     """
 
     user: str | None = None
@@ -101,27 +101,27 @@ class Step:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether a model writes what the user says in it."""
+        """Whether a model writes the user's messages in it."""
         return bool(self.simulate or self.attack)
 
     @property
     def has_turn(self) -> bool:
-        """Whether the user says something in it."""
+        """Whether the user writes a message in it."""
         return bool(self.user) or self.is_simulated
 
     def most_turns(self, max_turns: int) -> int:
-        """Return how many messages the user writes in it at most, where a scenario has so many."""
+        """Return the most messages the user writes in it, in a scenario with so many."""
         if self.attack or self.simulate == "to_end":
             return max_turns
         return int(self.simulate or 0) or int(bool(self.user))
 
     @property
     def checks(self) -> Check | None:
-        """The check that it is; None where it is none."""
+        """The check that it is; None if it is none."""
         return Check(judged=self.check) if isinstance(self.check, str) else self.check
 
     def cleaned(self, clean: Callable[[str], str]) -> "Step":
-        """Return the step with `clean`, which takes secrets out, applied to what is said in it."""
+        """Return the step with `clean`, which takes secrets out, applied to its texts."""
         texts: dict[str, Any] = {
             name: clean(text) for name in ("user", "app", "attack") if (text := getattr(self, name)) is not None
         }
@@ -133,7 +133,7 @@ class Step:
         return replace(self, **texts)
 
     def shown(self) -> Mapping[str, Any]:
-        """Return what it says as JSON, for what tells a run from another."""
+        """Return it as JSON, for the identity of a run."""
         check = self.checks
         if check is None:
             return {name: found for name in KINDS if (found := getattr(self, name)) is not None}
@@ -143,7 +143,7 @@ class Step:
 
 
 def require_script(script: Sequence[Step], where: str, *, has_world: bool) -> None:
-    """Raise DefinitionError for what is no list of steps, or for steps that cannot follow each other."""
+    """Raise DefinitionError for anything but a list of steps, or for steps that cannot follow each other."""
     is_list = not isinstance(script, str) and isinstance(script, Sequence)
     usable = is_list and all(isinstance(step, Step) for step in script)
     require(usable, where, found=script, do="give a list of Steps, such as [Step(user='Hello'), Step(simulate=2)]")

@@ -1,4 +1,4 @@
-"""Some of the scenarios of a suite: by what is in their titles, or by their tags."""
+"""Some of the scenarios of a suite: by words in their titles, or by their tags."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from simeval.suites.scenario import ScenarioTest
 PROPOSED = "proposed"  # the tag of a scenario that a model wrote and nobody has read
 
 
-CASE = "case:"  # begins what names cases: case:nights=5
+CASE = "case:"  # the prefix of cases: case:nights=5
 
 
 def only(scenarios: Sequence[ScenarioTest], names: Sequence[str]) -> tuple[ScenarioTest, ...]:

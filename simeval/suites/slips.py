@@ -1,4 +1,4 @@
-"""What is wrong in the file of a suite that its form does not refuse: what is said twice, and what was meant."""
+"""Mistakes in the file of a suite that its form does not refuse: doubled entries, and slips."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ _PARTS = frozenset({"title", "given", "when", "then"})
 
 
 def slips_in(path: Path, node: Any, file: Any, *, skip: int) -> Iterator[SuiteFileError]:
-    """Yield what is wrong with a file whatever its form refuses; `skip` is how many parts its places lack."""
+    """Yield the mistakes in a file whatever its form refuses; `skip` is how many parts its places lack."""
     yield from _twins(path, node, file, skip=skip)
     yield from _said_twice(path, node, file)
     yield from _wrong_files(path, node, file)
@@ -35,13 +35,13 @@ def torn(file: Any) -> tuple[int, str] | None:
 
 
 def has_no_dash(file: Any) -> bool:
-    """Return whether one scenario stands where a file has a list of them."""
+    """Return whether a file has a single scenario in place of a list."""
     found = file.get("scenarios") if isinstance(file, Mapping) else None
     return isinstance(found, Mapping) and bool(_PARTS & found.keys())
 
 
 def from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a file's settings with the paths in them from where it lies; a prompt of several lines is no path."""
+    """Return a file's settings with their paths taken from its folder; a prompt of several lines is no path."""
     found: dict[str, Any] = {}
     if prompts := settings.get("prompts"):
         found["prompts"] = {n: given if "\n" in given.strip() else folder / given for n, given in prompts.items()}
@@ -51,7 +51,7 @@ def from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _twins(path: Path, node: Any, file: Any, *, skip: int) -> list[SuiteFileError]:
-    """Return a mistake for each title that an earlier scenario of the file has: nobody could tell them apart."""
+    """Return a mistake for each title that an earlier scenario of the file has: nobody could distinguish them."""
     scenarios = file.get("scenarios") if isinstance(file, Mapping) else None
     listed = scenarios if isinstance(scenarios, list) else []
     titles = [each.get("title") if isinstance(each, Mapping) else None for each in listed]
@@ -65,7 +65,7 @@ def _twins(path: Path, node: Any, file: Any, *, skip: int) -> list[SuiteFileErro
 
 
 def _said_twice(path: Path, node: Any, file: Any) -> list[SuiteFileError]:
-    """Return a mistake for each word beside `judge` that says a part of what that says."""
+    """Return a mistake for each field beside `judge` that repeats a part of it."""
     judge = file.get("judge") if isinstance(file, Mapping) else None
     if judge is None:
         return []

@@ -10,18 +10,18 @@ from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.suites.script import Step
 
-SHARES_OFF = 0.005  # by which shares may miss 1: they are often rounded
+SHARES_OFF = 0.005  # the tolerance of the sum of shares: they are often rounded
 LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserPersona:
-    """One kind of user: who it is, in a sentence or more, and its share of all users, from 0 to 1.
+    """One kind of user: a description, in a sentence or more, and its share of all users, from 0 to 1.
 
-    `style` says how it writes, by the names of the writing styles' axes or of others, such as language: a text, or
-    texts with their shares, of which one is drawn for each trial. What it leaves out is drawn as always. Reports call
-    it by its `name`, by default the beginning of the sentence. Where it has `scripts`, each a list of steps as a
-    scenario's `script` is, one of them is drawn for a trial and takes its place.
+    `style` is how it writes, by the names of the writing styles' axes or of others, such as language: a text, or texts
+    with their shares, one drawn for each trial. Axes it leaves out are drawn as always. Reports call it by its `name`,
+    by default the beginning of the sentence. If it has `scripts`, each a list of steps as a scenario's `script` is, one
+    of them is drawn for a trial and takes its place.
     """
 
     persona: str
@@ -48,13 +48,13 @@ class UserPersona:
 
     @property
     def title(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         flat = " ".join(self.persona.split()).rstrip(".")
         return self.name or (flat if len(flat) <= LONGEST_NAME else f"{flat[: LONGEST_NAME - 1].rstrip()}…")
 
     def drawn_style(self, seed: int) -> dict[str, str]:
         """Return how this persona writes in the trial that has this seed."""
-        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+        from simeval.core import seeds  # loads hashlib, which a command that only shows its help does not need
 
         def drawn(name: str, value: str | Mapping[str, float]) -> str:
             if isinstance(value, str):
@@ -64,8 +64,8 @@ class UserPersona:
         return {name: drawn(name, value) for name, value in self.style.items()}
 
     def script(self, seed: int) -> Sequence[Step]:
-        """Return what it says in the trial that has this seed; nothing where it has no scripts."""
-        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+        """Return its script in the trial that has this seed; empty if it has no scripts."""
+        from simeval.core import seeds  # loads hashlib, which a command that only shows its help does not need
 
         return seeds.generator(seed, "script").choice(self.scripts) if self.scripts else ()
 
@@ -83,8 +83,8 @@ def _is_drawable(value: object) -> bool:
 class UserMix:
     """Personas whose shares add up to 1: every trial has one of them, drawn by its seed.
 
-    The verdict is on the mix: the rate that users meet who are distributed so. `logs` are what users are held beside at
-    the end of a run: the mean, standard deviation and number of conversations of each measure (`fit_users` has them).
+    The verdict is on the mix: the rate for users who are distributed so. `logs` are the figures that a run compares its
+    users with: the mean, standard deviation and number of conversations of each measure (`fit_users` has them).
     """
 
     mix: Sequence[UserPersona]
@@ -110,7 +110,7 @@ class UserMix:
 
     def draw(self, seed: int) -> UserPersona:
         """Return the persona of the trial that has this seed."""
-        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+        from simeval.core import seeds  # loads hashlib, which a command that only shows its help does not need
 
         [drawn] = seeds.generator(seed, "persona").choices(self.mix, [each.share for each in self.mix])
         return drawn

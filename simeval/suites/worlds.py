@@ -1,4 +1,4 @@
-"""Worlds as suite files name them; and one that only looks: probes of an app nobody sees into."""
+"""Worlds as suite files name them; and one that only observes: probes of an app seen from outside."""
 
 import inspect
 import os
@@ -42,12 +42,12 @@ NO_SESSION = "the app has not named its session"
 
 
 class Probes:
-    """A world of the outside: its state is what requests and commands give when a conversation is over, by their names.
+    """A world of the outside: its state is the results of requests and commands at the end of a conversation, by name.
 
     A probe is {url, headers, method, request, encoding}, asked by GET (with a `request` by POST), or {command}, a
-    program and its arguments. What gives JSON is that value, any other answer its text. {session}, {seed} and {trial}
-    are the trial's, ${NAME} is an environment variable. A probe that fails asserts nothing. `before` are one or more
-    requests or commands that are made before the conversation; where one fails, the world cannot be opened.
+    program and its arguments. A JSON result is that value, any other its text. {session}, {seed} and {trial} are the
+    trial's, ${NAME} is an environment variable. A probe that fails asserts nothing. `before` are one or more requests
+    or commands that are made before the conversation; if one fails, the world cannot be opened.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class Probes:
         return None
 
     async def state(self, session: str | None = None) -> Mapping[str, Any]:
-        """Return what each probe gives; Unmeasured where it fails."""
+        """Return the result of each probe; Unmeasured if it fails."""
         values = {**self._values, "session": session or self._values["session"]}
         return {name: await probe.given(self._wire, values) for name, probe in self._probes.items()}
 
 
 class _Probe:
-    """One request or command, with places for what a trial has of its own."""
+    """One request or command, with places for the trial's own values."""
 
     def __init__(self, where: str, found: Any, method: str) -> None:
         fits = isinstance(found, Mapping) and (set(found) == {"command"} or {"url"} <= set(found) <= _URL_FIELDS)
@@ -99,7 +99,7 @@ class _Probe:
         require_variables(list(found.values()), where)
 
     async def given(self, wire: Wire, values: Mapping[str, Any]) -> Any:
-        """Return what comes of it; Unmeasured where it fails."""
+        """Return its result; Unmeasured if it fails."""
         if "session" in self.places and not values["session"]:
             return Unmeasured(NO_SESSION)
         asked = self._answer if self._request else self._output
@@ -157,7 +157,7 @@ def _secrets_of_probe(probe: Mapping[str, Any]) -> list[object]:
 def read_world(found: object) -> Any:
     """Return the world of MODULE:CLASS, or of a mapping with that as its type, and its arguments; or of probes.
 
-    Raises DefinitionError for what is neither, and for arguments that the class does not take.
+    Raises DefinitionError for anything else, and for arguments that the class does not take.
     """
     if isinstance(found, NamedWorld):
         return found
@@ -182,5 +182,5 @@ def read_world(found: object) -> Any:
     except TypeError as error:
         raise DefinitionError("world", found=f"{name}: {error}", do="correct its arguments") from error
     if kind is Probes:
-        Probes(**arguments)  # its mistakes are told now
+        Probes(**arguments)  # its mistakes are reported now
     return NamedWorld(name, kind, arguments)

@@ -1,1 +1,1 @@
-"""Apps that are reached by a protocol instead of a function: what `--app https://...` and its like mean."""
+"""Apps reached by a protocol instead of a function: `--app https://...` and the like."""

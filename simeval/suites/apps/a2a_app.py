@@ -1,4 +1,4 @@
-"""An app that speaks A2A over JSON-RPC: version 1.0, or 0.3 where its card or its answer says so."""
+"""An app that speaks A2A over JSON-RPC: version 1.0, or 0.3 if its card or its answer asks for that."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ _ENDED = ("COMPLETED", "REJECTED", *_ASKS)
 
 @dataclass(frozen=True, slots=True)
 class _Interface:
-    """Where the app is asked, in which version of the protocol, and whether it streams."""
+    """The address of the app, the version of the protocol there, and whether it streams."""
 
     url: str
     is_old: bool = False
@@ -42,8 +42,8 @@ class _Known:
 class A2aApp(AddressedApp):
     """An app behind A2A, by the address of its card or of its JSON-RPC. A context is a conversation.
 
-    It is asked as its card says, streaming where it can; without a card by 1.0 and, where it knows nothing of that, by
-    0.3. Where a task wants input, the user's next message is sent to it. Raises DefinitionError for what is no address.
+    It is asked by its card, streaming if it can; without a card by 1.0 and, if it does not know that, by 0.3. If a task
+    needs input, the user's next message is sent to it. Raises DefinitionError for an invalid address.
     """
 
     url: str
@@ -69,7 +69,7 @@ class A2aApp(AddressedApp):
         return await self._sent(said, self._known.interface, kept, reply)
 
     async def _found(self, kept: Session) -> _Interface:
-        """Return what the app's card says; its address itself where there is no card."""
+        """Return the interface in the app's card; its address itself without a card."""
         for address in dict.fromkeys((f"{self.url.rstrip('/')}/{CARD}", urljoin(self.url, f"/{CARD}"))):
             request = Request(url=address, method="GET", headers=key_headers(address))
             try:
@@ -100,7 +100,7 @@ class A2aApp(AddressedApp):
 
 
 def _interface_of(card: Mapping[str, Any], url: str) -> _Interface:
-    """Return the first interface of a card that speaks JSON-RPC. Raises AppFailure where none does."""
+    """Return the first interface of a card that speaks JSON-RPC. Raises AppFailure if none does."""
     streams = bool((card.get("capabilities") or {}).get("streaming"))
     for each in card.get("supportedInterfaces") or []:
         if each.get("protocolBinding") == "JSONRPC":
@@ -114,7 +114,7 @@ def _interface_of(card: Mapping[str, Any], url: str) -> _Interface:
 
 
 def _message(said: str, interface: _Interface, kept: Session) -> dict[str, Any]:
-    """Return the request that says this, in the version of the interface."""
+    """Return the request with this message, in the version of the interface."""
     part = {"kind": "text", "text": said} if interface.is_old else {"text": said}
     message = {"messageId": uuid4().hex, "role": "user" if interface.is_old else "ROLE_USER", "parts": [part]}
     if interface.is_old:
@@ -134,7 +134,7 @@ def _message(said: str, interface: _Interface, kept: Session) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Task:
-    """What an agent has told so far: a message, or a task with its artifacts, in either version."""
+    """The data of an agent so far: a message, or a task with its artifacts, in either version."""
 
     reply: Reply
     id: str = ""
@@ -172,7 +172,7 @@ class _Task:
                 self._say_artifact(value.get("artifact") or {})
 
     def close(self) -> None:
-        """Add what the task's status says where that is the answer. Raises AppFailure where there is none."""
+        """Add the text of the task's status if that is the answer. Raises AppFailure if there is no answer."""
         if not self._is_message:
             if self.state in _FAILED:
                 said = f": {quoted(self._told)}" if self._told else ""
@@ -210,7 +210,7 @@ class _Task:
             self.reply.add(f"\n{text}" if self.reply.texts else text)
 
     def _take_calls(self, spoken: Mapping[str, Any]) -> None:
-        """Keep the parts that tell of a tool call, as Google's ADK marks them."""
+        """Keep the parts that describe a tool call, as Google's ADK marks them."""
         for part in spoken.get("parts") or []:
             if "function_call" in (part.get("metadata") or {}).values() and isinstance(part.get("data"), Mapping):
                 self.reply.tool_calls.append(part["data"])

@@ -1,4 +1,4 @@
-"""What apps at an address have in common: connections while they are held open, and the key that is sent along."""
+"""The base of apps at an address: connections while they are open, and the key sent to them."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.http_wire import Wire
 from simeval.suites.apps.protocol_app import ProtocolApp
 
-KEY = "APP_API_KEY"  # sent to apps behind a protocol, where it is set: never a provider's own key
+KEY = "APP_API_KEY"  # sent to apps behind a protocol, if set: never a provider's own key
 KEY_TEMPLATE = f"${{{KEY}}}"
 
 
@@ -35,7 +35,7 @@ class AddressedApp(ProtocolApp):
 
 
 def require_address(url: object, form: str, *, schemes: str = "https?", where: str = "app: url") -> None:
-    """Raise DefinitionError where this is no address; `form` says how to write one."""
+    """Raise DefinitionError for an invalid address; `form` shows a valid one."""
     is_address = isinstance(url, str) and re.match(rf"({schemes})://[^/\s]", url)
     require(bool(is_address), where, found=shown(url) if isinstance(url, str) else url, do=f"write {form}")
     if "{" in str(url):  # which is filled in later
@@ -47,6 +47,6 @@ def require_address(url: object, form: str, *, schemes: str = "https?", where: s
 
 
 def key_headers(url: str, *, for_app: str = "") -> dict[str, str]:
-    """Return the headers with the key of the environment, where it is set and this is the origin of the app's URL."""
+    """Return the headers with the key of the environment, if it is set and this is the origin of the app's URL."""
     is_theirs = not for_app or urlsplit(url)[:2] == urlsplit(for_app)[:2]
     return {"Authorization": f"Bearer {os.environ[KEY]}"} if KEY in os.environ and is_theirs else {}

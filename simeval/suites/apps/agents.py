@@ -14,12 +14,12 @@ from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import Reply
 
-USER = "simeval"  # as whom an agent that asks for a user is spoken to
+USER = "simeval"  # the user name, for an agent that asks for one
 
 
 @dataclass(slots=True)
 class Memory:
-    """What an agent remembers of one conversation, in its SDK's own form; it lasts as long as the conversation."""
+    """An agent's memory of one conversation, in its SDK's own form; it lasts as long as the conversation."""
 
     value: Any
     forget: Callable[[], Awaitable[None]] | None = None
@@ -39,7 +39,7 @@ class AgentApp(ProtocolApp):
 
     @property
     def name(self) -> str:
-        """Whose agent it is, and what it is called."""
+        """The name of the agent and its SDK."""
         return f"{self.sdk}:{getattr(self.agent, 'name', None) or type(self.agent).__name__}"
 
     @property
@@ -101,7 +101,7 @@ class PydanticAgent(AgentApp):
 class GraphAgent(AgentApp):
     """A LangGraph graph whose state has `messages`; with a checkpointer a thread is a conversation.
 
-    Where it is interrupted it asks the user, whose next message is what it goes on with.
+    If it is interrupted it asks the user, and continues with the user's next message.
     """
 
     sdk = "langgraph"
@@ -160,7 +160,7 @@ class AdkAgent(AgentApp):
 
     @property
     def name(self) -> str:
-        """Whose agent it is, and what it is called."""
+        """The name of the agent and its SDK."""
         return f"{self.sdk}:{getattr(self.agent, 'name', None) or self.agent.app_name}"
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
@@ -174,7 +174,7 @@ class AdkAgent(AgentApp):
                     texts += _taken(event, calls)
             named = {"app_name": runner.app_name, "user_id": USER, "session_id": kept.given}
             session = await runner.session_service.get_session(**named)
-        except BaseException:  # also where it is ended: nobody else knows of the session yet
+        except BaseException:  # also when cancelled: nobody else knows of the session yet
             await self.leave({"line": memory})
             raise
         reply.status = f"{len(texts)} messages for the user"
@@ -186,7 +186,7 @@ class AdkAgent(AgentApp):
         return replace(kept, line=memory)
 
     async def _begun(self, kept: Session) -> Memory:
-        """Begin a session, with the runner or, of an agent, with one that keeps sessions in memory."""
+        """Begin a session, with the runner or, for an agent, with one that keeps sessions in memory."""
         runners = import_module("google.adk.runners")
         runner = self.agent if isinstance(self.agent, runners.Runner) else runners.InMemoryRunner(agent=self.agent)
         named = {"app_name": runner.app_name, "user_id": USER, "session_id": kept.given}
@@ -199,7 +199,7 @@ class AdkAgent(AgentApp):
 
 
 def _taken(event: Any, calls: "_Calls") -> list[str]:
-    """Take in an event of ADK's, and return what it says to the user. Raises AppFailure where it is an error."""
+    """Process an event of ADK's, and return its text for the user. Raises AppFailure if it is an error."""
     if event.error_code:
         raise AppFailure(f"it says that it failed: {event.error_code}: {quoted(event.error_message or '')}")
     if event.partial:
@@ -216,7 +216,7 @@ def _taken(event: Any, calls: "_Calls") -> list[str]:
 
 @dataclass(slots=True)
 class _Calls:
-    """The tool calls of one turn, in a reply; what a tool gave is put to its call."""
+    """The tool calls of one turn, in a reply; a tool's result is added to its call."""
 
     reply: Reply
 
@@ -225,14 +225,14 @@ class _Calls:
         self.reply.tool_calls.append({"id": id, "name": name, "arguments": plain(opened(arguments))})
 
     def gave(self, id: Any, result: Any) -> None:
-        """Take in what a call gave."""
+        """Add the result of a call."""
         made: Iterable[Any] = (call for call in self.reply.tool_calls if call["id"] == id)
         for call in made:
             call["result"] = plain(opened(result))
 
 
 def _say(output: Any, reply: Reply) -> None:
-    """Take in the output of a run. Raises AppFailure where it is empty."""
+    """Add the output of a run. Raises AppFailure if it is empty."""
     if output is None or output == "":
         raise AppFailure("its run ended without an output")
     reply.add(_written(output))

@@ -1,4 +1,4 @@
-"""An app that speaks AG-UI: a run a turn, told in server-sent events."""
+"""An app that speaks AG-UI: a run for each turn, as server-sent events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ FORM = "agui:URL, such as agui:http://localhost:8000/agent"
 class AguiApp(AddressedApp):
     """An app behind AG-UI (1.0). A thread is a conversation; the app gets all of its messages, and its own state back.
 
-    Raises DefinitionError for what is no address.
+    Raises DefinitionError for an invalid address.
     """
 
     url: str
@@ -59,19 +59,19 @@ class AguiApp(AddressedApp):
 
 @dataclass(slots=True)
 class _Run:
-    """What a run has told so far."""
+    """The state of a run so far."""
 
     reply: Reply
     state: Any
     is_finished: bool = False
     interrupts: list[str] = field(default_factory=list)
-    _said_by: Any = None  # the message that is being said
+    _said_by: Any = None  # the message in progress
     _calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
-    _call: Any = None  # the tool call that is being told
+    _call: Any = None  # the tool call in progress
     _snapshot: Sequence[Any] = ()
 
     def take(self, event: Any) -> None:
-        """Take in an event. Raises AppFailure where it is none, or says that the run failed."""
+        """Process an event. Raises AppFailure if it is invalid, or reports that the run failed."""
         if not isinstance(event, Mapping) or "type" not in event:
             raise AppFailure(f"it answered with no event of AG-UI: {quoted(str(event))}")
         match event["type"]:
@@ -91,8 +91,8 @@ class _Run:
                 self._finish(event)
 
     def close(self) -> None:
-        """Hand over what is known when the run is finished. Raises AppFailure where nothing was said."""
-        if not self.reply.texts:  # then it may stand in the messages of a snapshot
+        """Complete the reply when the run is finished. Raises AppFailure if it has no text."""
+        if not self.reply.texts:  # then it may be in the messages of a snapshot
             for message in self._snapshot:
                 is_answer = message.get("role") == "assistant" and isinstance(message.get("content"), str)
                 self.reply.texts = [message["content"]] if is_answer else self.reply.texts

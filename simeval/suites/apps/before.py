@@ -2,8 +2,8 @@
 
     before ──► answer ──► take: {token: $.access_token} ──► {token} in later requests      once a trial, or once a run
 
-After a 401 the steps that log in are made again: those that take a secret, or whose answers set cookies. Other values,
-such as the id of a session, stay as they are: the conversation goes on.
+After a 401 the login steps are made again: the ones that use a secret, or whose answers set cookies. Other values, such
+as the id of a session, stay as they are: the conversation goes on.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ METHODS = ("POST", "PUT", "PATCH", "GET", "DELETE")
 WHOLE = "$"  # the path of a whole answer
 ELSEWHERE = ("header:", "cookie:")
 MOST_LOGINS = 50  # in a row, where concurrent trials use up each before it has got an answer
-FAILED = 400  # the status from which on a request has failed; logins of pages redirect
+FAILED = 400  # the lowest status of a failed request; logins of pages redirect
 SHORTEST_COOKIE = 16  # characters of one that is masked; a shorter value, such as "default", may be a word of an answer
-_OF_LOGINS = re.compile("auth|cookie", re.IGNORECASE)  # headers; others say it as other names do
+_OF_LOGINS = re.compile("auth|cookie", re.IGNORECASE)  # headers of logins; others have other names
 _RESERVED = ("message", "messages")
-_STORED = "before"  # in what is kept of a session
+_STORED = "before"  # the key in a stored session
 MayRenew = Callable[[], bool]
 T = TypeVar("T")
 
@@ -49,10 +49,10 @@ T = TypeVar("T")
 class Before:
     """One request before a conversation.
 
-    `url`, `method`, `request`, `headers` and `encoding` are as an app's, with the places {session} and those that
-    earlier requests take. `take` gives places to later requests: their names, with a path into the answer ($ is all of
-    it), header:NAME or cookie:NAME; "session" is what the app calls the conversation. It is sent once `per` trial, or
-    once a run, for all trials together. Cookies are kept. Raises DefinitionError for what cannot be sent.
+    `url`, `method`, `request`, `headers` and `encoding` are as an app's, with the places {session} and the ones earlier
+    requests take. `take` gives places to later requests: their names, with a path into the answer ($ is all of it),
+    header:NAME or cookie:NAME; "session" is the app's name for the conversation. It is sent once `per` trial, or once a
+    run, for all trials together. Cookies are kept. Raises DefinitionError for a request that cannot be sent.
     """
 
     url: str
@@ -91,7 +91,7 @@ class Before:
         return [*of_request, dict(self.take), self.per]
 
     async def _taken_from(self, answer: aiohttp.ClientResponse) -> Taken:
-        """Return the values in an answer. Raises AppFailure where it has failed, or a value is missing."""
+        """Return the values in an answer. Raises AppFailure if it has failed, or a value is missing."""
         body = await text_of(answer)
         if answer.status >= FAILED:
             said = f"HTTP {answer.status}: {quoted(body) or answer.reason}"
@@ -146,7 +146,7 @@ class Preparation:
     fruitless: Counter[int] = field(default_factory=Counter)  # logins in a row that got no answer, by step
 
     def __reduce__(self) -> tuple[type[Preparation], tuple[Any, ...]]:
-        return Preparation, (self.steps, self.wire, self.secrets)  # who gets a copy logs in by itself
+        return Preparation, (self.steps, self.wire, self.secrets)  # a copy logs in by itself
 
     @classmethod
     def of(cls, steps: Sequence[Before], wire: Wire, headers: Mapping[str, str]) -> Preparation:
@@ -192,7 +192,7 @@ class Preparation:
     async def served(
         self, ask: Callable[[Sequence[Taken], MayRenew], Awaitable[T]], kept: Session, found: tuple[Taken, ...]
     ) -> tuple[T, tuple[Taken, ...]]:
-        """Return an answer, and the values it was asked with; where a login has expired, with a new one."""
+        """Return an answer, and the values used to ask; if a login has expired, with a new one."""
         for number in itertools.count():
             for each in found:
                 each.served += 1

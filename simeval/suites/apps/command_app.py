@@ -25,9 +25,9 @@ from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import PLACES, places_in
 
-_COMPLAINT = 10_000  # bytes at the end of what a program complains
+_COMPLAINT = 10_000  # bytes at the end of a program's error output
 PROGRAM = Reading(tool_calls=("tool_calls",), context=("context",), session=("session",))
-LONGEST_END = 500  # characters of what a program wrote to standard error
+LONGEST_END = 500  # characters of a program's standard error
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class CommandApp(ProtocolApp):
     """An app that is a program, started once for each turn.
 
     It reads one JSON object with `message`, `messages` and `session`, and writes its answer: a text, or JSON with
-    "reply" and perhaps "tool_calls", "context" and "session", which it is given at the next turn. Raises
-    DefinitionError where there is no such program.
+    "reply" and optionally "tool_calls", "context" and "session", which it gets at the next turn. Raises DefinitionError
+    if there is no such program.
     """
 
     command: str
@@ -64,7 +64,7 @@ class CommandApp(ProtocolApp):
         }
         text = json.dumps(asked)
         reply.sent = partial(dict, sent="JSON on its standard input", body=text)
-        with TemporaryFile() as written:  # and no pipe, which breaks where the program does not read it to its end
+        with TemporaryFile() as written:  # and no pipe, which breaks if the program does not read it to its end
             written.write(text.encode())
             written.seek(0)
             known = {**os.environ, "TRACEPARENT": kept.new_traceparent()}
@@ -99,7 +99,7 @@ async def said_by(
 
 
 def require_program(command: str, form: str) -> None:
-    """Raise DefinitionError where the program of a command line is not there; `form` says how to write one."""
+    """Raise DefinitionError if the program of a command line does not exist; `form` shows a valid one."""
     program = (shlex.split(command) or [""])[0]
     if which(program) is None:
         protocol, named = form.partition(":")[0], shown(f"cmd:{program}").removeprefix("cmd:")
@@ -109,6 +109,6 @@ def require_program(command: str, form: str) -> None:
 
 
 def _end_of(complaint: str) -> str:
-    """Return the last words of what a program wrote: none of them, which may be a key, is cut."""
+    """Return the last words of a program's output: no word is cut, since it may be a key."""
     end = complaint[-LONGEST_END:]
     return end if end == complaint else end.partition("\n")[2] or end.partition(" ")[2]

@@ -1,4 +1,4 @@
-"""Apps that a suite describes: a request made of a template, and where the answer has what."""
+"""Apps that a suite describes: a request made of a template, and paths into the answer."""
 
 import json
 from abc import abstractmethod
@@ -31,7 +31,7 @@ from simeval.suites.apps.templates import (
 )
 
 USUAL_REQUEST = {"message": "{message}", "session": "{session}"}
-_USUAL_CALLS = ("tool_calls",)  # where tool calls are looked for, unless a path says where they are
+_USUAL_CALLS = ("tool_calls",)  # the place of tool calls, unless a path gives another
 _NO_SESSION = (
     "each turn is a new conversation to your app, unless it keeps its session by a cookie: its request names no "
     "session; put {session} or {messages} into `request:`, or say with `session:` where your app names it"
@@ -44,7 +44,7 @@ _UNSENT_SESSION = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedApp(AddressedApp):
-    """An app at a URL, with what is sent to it and where its answer is."""
+    """An app at a URL, with the request to send and the place of the answer."""
 
     url: str
     request: Any = field(default_factory=lambda: dict(USUAL_REQUEST))
@@ -62,7 +62,7 @@ class DescribedApp(AddressedApp):
 
     @property
     def name(self) -> str:
-        """Its title, or its address with a mark that tells apart what else is described."""
+        """Return its title, or its address with a mark that distinguishes other parts of the description."""
         usual = type(self)(url=f"{self.url.partition(':')[0]}://app")
         if self.title or self._described == usual._described:
             return shown_name(self._named)
@@ -73,7 +73,7 @@ class DescribedApp(AddressedApp):
     @property
     def secrets(self) -> list[object]:
         """The values that nobody is to see: of its address, of its headers, and those of the environment."""
-        sent_headers = self._sent_headers(PlacesKept())  # what a conversation puts there is none
+        sent_headers = self._sent_headers(PlacesKept())  # values that a conversation puts there are not secrets
         steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)
         all_headers = [sent_headers, *(filled(step.headers, PlacesKept()) for step in steps)]
         headers = [each for some in all_headers for each in secret_headers(some) if len(str(each)) >= SHORTEST]
@@ -99,7 +99,7 @@ class DescribedApp(AddressedApp):
 
     @property
     def _described_later(self) -> list[Any]:
-        """What newer versions let be described: an app without it has the name that it had before."""
+        """Parts added by newer versions: without them an app keeps the name it had before."""
         where = [{"where": dict(self.where)}] if self.where else []
         return [*where, *(each.described for each in self._preparation.steps)]
 
@@ -123,7 +123,7 @@ class DescribedApp(AddressedApp):
 
     @property
     def session_warning(self) -> str:
-        """Say that turns are not one conversation to the app, as far as can be known; empty where they are."""
+        """Warn if turns are not one conversation to the app, as far as can be known; empty if they are."""
         if not {"session", "messages"}.isdisjoint(self._places) or (self.session or "").startswith("cookie:"):
             return ""
         of_trial = {name for step in self._preparation.steps if step.per == "trial" for name in step.take}
@@ -133,13 +133,13 @@ class DescribedApp(AddressedApp):
         return _UNSENT_SESSION if self._names_session else _NO_SESSION
 
     def session_advice(self, path: str) -> str:
-        """Return the words to add where the name of the session, at a path of the answer, is new at every turn."""
+        """Return advice if the session's name, at a path of the answer, is new at every turn."""
         if self.session:
             return ", though the one before was sent back: check under which name your app takes it"
         return f'; write `session: {path}` and `request: {{..., {path.rpartition(".")[2]}: "{{session}}"}}`'
 
     def _check(self, template: Any) -> None:
-        """Read the paths. Raises DefinitionError, also where a template has no place for what the user says."""
+        """Parse the paths. Raises DefinitionError, also if a template has no place for the user's message."""
         steps = (self.before,) if isinstance(self.before, Before) else tuple(self.before)
         object.__setattr__(self, "_preparation", Preparation.of(steps, self._wire, self.headers))
         object.__setattr__(self, "_places", places_in([self.url, self.request, self.headers]))
@@ -184,12 +184,12 @@ class DescribedApp(AddressedApp):
             self._preparation.shared.clear()  # the run is over
 
     async def leave(self, state: Mapping[str, Any]) -> None:
-        """Close the line of the conversation of this state, where it has one."""
+        """Close the line of the conversation of this state, if it has one."""
         self._preparation.begun.pop(Session.of(state).given, None)
         await super(DescribedApp, self).leave(state)
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
-        """Do what is to be done before, and ask; where a login has expired, log in and ask again."""
+        """Make the requests due before, and ask; if a login has expired, log in and ask again."""
         before = self._preparation
         if not before.steps:
             return await self._asked(messages, kept, reply)
@@ -205,17 +205,17 @@ class DescribedApp(AddressedApp):
     async def _asked(
         self, messages: Sequence[ChatMessage], kept: Session, reply: Reply, may_renew: MayRenew = lambda: False
     ) -> Session:
-        """Ask as `_turn` does. Raises Expired for a 401 where a login can be made anew."""
+        """Ask once, for `_turn`. Raises Expired for a 401 if a login can be repeated."""
 
     def session_of(self, state: Mapping[str, Any]) -> str | None:
-        """Return what the conversation of this state is called; None where it has no name, or none yet."""
+        """Return the name of this state's conversation; None if it has no name, or none yet."""
         kept = Session.of(state)
         if self._names_session:
             return kept.theirs
         return kept.given if self.has_session else None
 
     def _values(self, messages: Sequence[ChatMessage], kept: Session) -> Mapping[str, Any]:
-        """Return what stands at the places of the templates."""
+        """Return the values for the places of the templates."""
         return {
             **taken_in(kept),
             "message": content_text(messages[-1]["content"]),

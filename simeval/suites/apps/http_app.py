@@ -1,4 +1,4 @@
-"""An app behind a URL: a request made of a template for each turn, and what its reply says."""
+"""An app behind a URL: a request made of a template for each turn, and its reply."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _LOGIN = "the login of `before:` is not accepted; if a new login ends the one be
 class HttpApp(DescribedApp):
     """An app that answers at a URL, a request a turn.
 
-    `request` is the body, JSON with the places {message} (what the user says now), {messages} (the whole conversation,
-    a list of role and content) and {session} (an id of the conversation); with GET it is the query. ${NAME} stands for
-    an environment variable, in headers too. Its `encoding` is "json", "form" or "text", as the Content-Type in
-    `headers` says without it, and else JSON. `before` are requests before the first turn (a login, a session), which
-    give further places; after a 401 those that log in are made again, and so is the turn.
+    `request` is the body, JSON with the places {message} (the user's new message), {messages} (the whole conversation,
+    a list of role and content) and {session} (an id of the conversation); with GET it is the query. ${NAME} is an
+    environment variable, in headers too. Its `encoding` is "json", "form" or "text"; by default that of the
+    Content-Type in `headers`, or else JSON. `before` are requests before the first turn (a login, a session), which
+    give further places; after a 401 the login ones are made again, and so is the turn.
 
-    `reply`, `tool_calls` and `context` (what was retrieved) are paths into the answer, such as
+    `reply`, `tool_calls` and `context` (retrieved texts) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
     "answer", "message", "content", "text" or "output", and without `tool_calls` they are under that name, if anywhere.
     Server-sent events, lines of JSON and the AI SDK's streams are read to their end and joined; of several kinds of
-    events `where` names those that are text, such as {"type": "token"}. `session` says where the app names the
-    conversation: a path, header:NAME or cookie:NAME; then {session} is that, and null at the first turn. Cookies are
-    sent back in the same conversation; a redirection is not followed.
-    `title` is what reports call the app, by default its address with a mark of what else is described here.
+    events `where` names those that are text, such as {"type": "token"}. `session` is where the app names the
+    conversation: a path, header:NAME or cookie:NAME; then {session} is that name, and null at the first turn. Cookies
+    are sent back in the same conversation; a redirection is not followed. `title` is the app's name in reports, by
+    default its address with a mark for the rest of this description.
 
-    Raises DefinitionError for what cannot be used, when it is made, and for a variable that is not set, when it is
+    Raises DefinitionError for invalid arguments, when it is made, and for a variable that is not set, when it is
     opened.
     """
 

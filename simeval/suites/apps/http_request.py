@@ -1,4 +1,4 @@
-"""Templates of HTTP requests: a URL, a method, headers and what is sent, in the encoding that the headers name."""
+"""Templates of HTTP requests: a URL, a method, headers and a body, in the encoding that the headers name."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,9 +22,10 @@ NO_HEADERS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTemplate:
-    """What is sent, with places that are filled in for each request. With GET, `request` is the query.
+    """A request with places that are filled in each time. With GET, `request` is the query.
 
-    `where` is what errors call it. Raises DefinitionError for what cannot be sent, or not under its Content-Type.
+    `where` is its name in errors. Raises DefinitionError for a request that cannot be sent, or not under its
+    Content-Type.
     """
 
     where: str
@@ -47,7 +48,7 @@ class RequestTemplate:
         return {"url": self.url, "request": self.request, "headers": self.headers}
 
     def require_places(self, known: Collection[str] = PLACES) -> None:
-        """Raise DefinitionError for a place with an unknown name, or one that is written as other tools write it."""
+        """Raise DefinitionError for a place with an unknown name, or in another tool's notation."""
         for name, part in self.parts.items():
             require_places(part, f"{self.where}: {name}", known, any_case=name != "request")
 
@@ -68,7 +69,7 @@ class RequestTemplate:
         return Request(method=self.method, url=url, headers=headers, data=str(data).encode())
 
     def _checked_encoding(self) -> Encoding:
-        """Return how the body is written: as it is said, else as the Content-Type says, else as JSON."""
+        """Return how the body is written: by the given encoding, else the Content-Type, else JSON."""
         require_no_json_text(self.request, f"{self.where}: request")
         if self.encoding is not None:
             require_one_of(self.encoding, ENCODINGS, f"{self.where}: encoding")
@@ -85,7 +86,7 @@ class RequestTemplate:
         return found
 
     def _require_fit(self, encoding: Encoding, kind: str) -> None:
-        """Raise DefinitionError where the request cannot be written so, or its Content-Type says otherwise."""
+        """Raise DefinitionError if the request cannot be written so, or its Content-Type contradicts it."""
         where, of_kind = f"{self.where}: headers", _encoding_of(kind)
         if kind.startswith("multipart/"):
             do = f"use {_FORM} with a mapping as `request`, or leave the header out to send JSON"
@@ -119,7 +120,7 @@ def _content_type(headers: Mapping[str, str]) -> str:
 
 
 def _encoding_of(kind: str) -> Encoding | None:
-    """Return the encoding that a Content-Type names; None where it names none."""
+    """Return the encoding that a Content-Type names; None if it names none."""
     if not kind or "${" in kind:
         return None
     return "json" if kind.endswith("json") else "form" if kind == _FORM else "text"

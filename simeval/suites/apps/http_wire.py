@@ -39,7 +39,7 @@ _STREAMS: Mapping[str, Form] = {
     ),
 }
 _AI_SDK = "x-vercel-ai-data-stream"  # the header of its older protocol, whose type is a plain text's
-NO_ANSWER = 300  # the status from which on there is none
+NO_ANSWER = 300  # the lowest status without an answer
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
 HINTS: Mapping[int, str] = {  # for an app that a suite describes, by the status
     400: _BODY,
@@ -61,7 +61,7 @@ class Wire:
     users: int = 0
 
     def __reduce__(self) -> tuple[type[Wire], tuple[()]]:
-        return Wire, ()  # connections stay where they are; who gets a copy of the app opens its own
+        return Wire, ()  # connections stay here; a copy of the app opens its own
 
     async def __aenter__(self) -> Wire:
         """Keep connections open, until as many have left as entered."""
@@ -86,9 +86,9 @@ class Wire:
     async def sent(
         self, request: Request, kept: Session, reply: Reply, *, where: str = ""
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request of a conversation, and give what comes back; `where` is what failures call its address.
+        """Send a request of a conversation, and yield the response; `where` names its address in failures.
 
-        Raises AppFailure, also where the answer breaks off while it is read.
+        Raises AppFailure, also if the answer breaks off while it is read.
         """
         import aiohttp
 
@@ -121,7 +121,7 @@ class Wire:
 
     @property
     def opened(self) -> aiohttp.ClientSession:
-        """What is connected. It must be held open."""
+        """The open connections. It must be held open."""
         assert self.connected is not None
         return self.connected
 
@@ -158,9 +158,9 @@ async def values_of(answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping
 async def events_from(
     answer: aiohttp.ClientResponse, reply: Reply, hints: Mapping[int, str] = {}
 ) -> AsyncIterator[Event]:
-    """Yield the events of a stream, or the one value that is no stream. Raises AppFailure for what is no answer.
+    """Yield the events of a stream, or the one value that is no stream. Raises AppFailure if it is no answer.
 
-    `hints` say what to do about a status.
+    `hints` give advice on a status.
     """
     kind = answer.content_type
     form: Form | None = "lines of the AI SDK" if _AI_SDK in answer.headers else _STREAMS.get(kind)
@@ -185,7 +185,7 @@ async def events_from(
 
 
 def _events_of_whole(body: str, kind: str, reply: Reply) -> Iterator[Event]:
-    """Yield what a body says, which may be a stream that came under another name. Raises AppFailure.
+    """Yield the events of a body, which may be a stream under another type. Raises AppFailure.
 
     A body that is sent as JSON must be JSON; one without anything is an empty text.
     """
@@ -214,11 +214,11 @@ def _text(body: bytes, charset: str | None) -> str:
 
 
 def with_cookies(kept: Session, answer: aiohttp.ClientResponse) -> Session:
-    """Return what is kept of a conversation after an answer, which may have set cookies."""
+    """Return the session of a conversation after an answer, which may have set cookies."""
     cookies = {**kept.cookies, **{name: morsel.value for name, morsel in answer.cookies.items()}}
     return replace(kept, cookies=cookies)
 
 
 def broken_off(reply: Reply) -> str:
-    """Say that an answer broke off, and after what."""
+    """Report that an answer broke off, and the part before that."""
     return f"its answer broke off after {quoted(reply.text)!r}" if reply.text else "its answer broke off"

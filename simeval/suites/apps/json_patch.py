@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902), by which AG-UI tells what changes in an app's state."""
+"""JSON Patch (RFC 6902), with which AG-UI sends changes of an app's state."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -9,7 +9,7 @@ from simeval.suites.apps.remote_app import quoted
 
 
 def patched(value: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a value of JSON with these operations done to a copy of it. Raises AppFailure where one cannot be."""
+    """Return a value of JSON with these operations done to a copy of it. Raises AppFailure if one cannot be done."""
     root = {"": deepcopy(value)}
     for each in operations:
         try:
@@ -32,7 +32,7 @@ def _do(root: dict[str, Any], operation: Mapping[str, Any]) -> None:
 
 
 def _place(root: dict[str, Any], path: str) -> tuple[Any, str]:
-    """Return what holds the value at a path, and the last step to it."""
+    """Return the container of the value at a path, and the last step to it."""
     *steps, last = (step.replace("~1", "/").replace("~0", "~") for step in path.split("/"))
     holder: Any = root
     for step in steps:

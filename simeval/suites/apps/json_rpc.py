@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0, which A2A and MCP speak: requests, and what their answers say."""
+"""JSON-RPC 2.0, used by A2A and MCP: requests, and their answers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,12 +29,12 @@ def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def result_in(message: Any, called: Mapping[str, Any]) -> Any:
-    """Return the result that a message holds for a call; None where it is another message.
+    """Return the result that a message holds for a call; None if it is another message.
 
-    Raises RpcFailure where it holds an error, also one without an id, and AppFailure where it is no JSON-RPC.
+    Raises RpcFailure if it holds an error, also one without an id, and AppFailure if it is no JSON-RPC.
     """
     if isinstance(message, str) and not message.strip():
-        return None  # an event without data, which only says that there is a stream
+        return None  # an event without data, which only shows that there is a stream
     if not isinstance(message, Mapping) or not {"result", "error", "method"} & {*message}:
         raise AppFailure(f"it answered with no JSON-RPC: {quoted(_text(message))}")
     if "method" in message or message.get("id", called["id"]) not in (called["id"], None):
@@ -46,7 +46,7 @@ def result_in(message: Any, called: Mapping[str, Any]) -> Any:
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """Raise, in place of a failure by an HTTP status, the error that stands in its body."""
+    """Raise the error in the body in place of a failure by an HTTP status."""
     try:
         yield
     except AppFailure as failure:

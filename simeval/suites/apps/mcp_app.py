@@ -29,7 +29,7 @@ HISTORY = ("messages", "history")
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a server once it was asked: whether it wants no handshake, and the arguments of the tool."""
+    """Facts about a server once it was asked: whether it needs no handshake, and the arguments of the tool."""
 
     is_modern: bool | None = None
     message: str = ""
@@ -41,11 +41,11 @@ class _Known:
 class McpApp(AddressedApp):
     """An app that is the tool of an MCP server, which is a URL or a command.
 
-    Each conversation has a session of its own: with a program a process, at a URL what the server gives. What the user
-    says goes into the one text that the tool requires, or has, or into one with a usual name; an argument named
-    session_id, thread_id or the like gets an id of the conversation, one named messages or history all that was said.
-    The tool's text is the answer, or JSON with "reply" and perhaps "tool_calls", "context" and "session". Raises
-    DefinitionError for what is neither an address nor a program that is there.
+    Each conversation has a session of its own: with a program a process, at a URL one the server gives. The user's
+    message is passed as the one text that the tool requires, or has, or as one with a usual name; an argument named
+    session_id, thread_id or the like gets an id of the conversation, one named messages or history all messages. The
+    tool's text is the answer, or JSON with "reply" and perhaps "tool_calls", "context" and "session". Raises
+    DefinitionError if it is neither an address nor a program that exists.
     """
 
     server: str
@@ -82,15 +82,15 @@ class McpApp(AddressedApp):
             if not self._known.message:
                 await self._learn(line, kept)
             called = {"name": self.tool, "arguments": self._arguments(messages, kept)}
-            reply.forget()  # what was asked before is no answer
+            reply.forget()  # an earlier question is no answer
             _take(await self._asked(line, kept, "tools/call", called), reply)
-        except BaseException:  # also where it is ended: nobody else knows of the line yet
+        except BaseException:  # also when cancelled: nobody else knows of the line yet
             await self.leave({"line": line})
             raise
         return replace(kept, theirs=reply.session or kept.theirs, line=line)
 
     async def _asked(self, line: McpLine, kept: Session, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the result of a request, with what the protocol wants to know of it."""
+        """Return the result of a request, with the metadata that the protocol requires."""
         meta: dict[str, Any] = {"traceparent": kept.new_traceparent()}
         if line.version == MODERN:
             meta[f"{_META}/protocolVersion"] = MODERN
@@ -100,7 +100,7 @@ class McpApp(AddressedApp):
         return found if isinstance(found, Mapping) else {}
 
     async def _begin(self, line: McpLine, kept: Session) -> None:
-        """Find out, once, whether the server wants a handshake, and shake hands where it does. Raises AppFailure."""
+        """Find out, once, whether the server needs a handshake, and shake hands if it does. Raises AppFailure."""
         line.version = MODERN
         if self._known.is_modern is None:
             self._known.is_modern = await self._is_modern(line, kept)
@@ -110,7 +110,7 @@ class McpApp(AddressedApp):
         offered = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _client()}
         try:
             answered = await line.ask("initialize", offered)
-        except RpcFailure:  # a server that took long to start may want none, and say so late
+        except RpcFailure:  # a server that took long to start may need none, and report that late
             line.version = MODERN
             if not await self._is_modern(line, kept, waits=True):
                 raise
@@ -121,9 +121,9 @@ class McpApp(AddressedApp):
         await line.tell("notifications/initialized")
 
     async def _is_modern(self, line: McpLine, kept: Session, *, waits: bool = False) -> bool:
-        """Ask what only servers without a handshake know; whatever else is answered is that of one with it.
+        """Ask a question that only servers without a handshake know; any other answer means one with it.
 
-        Who `waits` knows that the server answers.
+        With `waits` the server is known to answer.
         """
         try:
             with nullcontext(anyio.CancelScope()) if waits else line.probing() as limit:
@@ -140,7 +140,7 @@ class McpApp(AddressedApp):
         return not limit.cancelled_caught and MODERN in (found.get("supportedVersions") or [])
 
     async def _learn(self, line: McpLine, kept: Session) -> None:
-        """Read the arguments of the tool. Raises AppFailure where there is no such tool, or none is a message."""
+        """Read the arguments of the tool. Raises AppFailure if there is no such tool, or no argument is a message."""
         listed: list[Mapping[str, Any]] = []
         cursor: Mapping[str, Any] = {}
         while True:
@@ -175,7 +175,7 @@ def _client() -> dict[str, str]:
 
 
 def _message_in(properties: Mapping[str, Any], required: Sequence[str], tool: str) -> str:
-    """Return which argument of a tool is the message. Raises AppFailure where that cannot be told."""
+    """Return which argument of a tool is the message. Raises AppFailure if that is unclear."""
     texts = [name for name, each in properties.items() if name not in SESSION and _is_text(each)]
     needed = [name for name in texts if name in required]
     for names in (needed, texts):
@@ -196,7 +196,7 @@ def _is_text(schema: Any) -> bool:
 
 
 def _take(result: Mapping[str, Any], reply: Reply) -> None:
-    """Take in what a tool gave. Raises AppFailure where it failed, or asks for something else than a message."""
+    """Add the result of a tool. Raises AppFailure if it failed, or asks for something other than a message."""
     text = "\n".join(part["text"] for part in result.get("content") or [] if isinstance(part.get("text"), str))
     if result.get("isError"):
         raise AppFailure(f"its tool failed: {quoted(text)}")

@@ -157,7 +157,7 @@ class ProcessLine:
             raise AppFailure(await self._ended(str(message.get("method")))) from error
 
     async def _ended(self, method: str) -> str:
-        """Say that the program ended, with what it complained of."""
+        """Report that the program ended, with its error output."""
         with anyio.move_on_after(END_SECONDS):
             await self.process.wait()
         self.complaints.seek(0)

@@ -1,4 +1,4 @@
-"""What an app's name means: a function, an agent, a model, an address or a program."""
+"""Resolve an app's name: a function, an agent, a model, an address or a program."""
 
 import os
 import re
@@ -30,7 +30,7 @@ _MODEL = re.compile(r"^(gpt|chatgpt|claude|gemini|mistral|llama|command|deepseek
 
 
 def app_of(named: object) -> Callable[..., Any] | str:
-    """Return the app that a name means, or what is one already, or an agent; a model is its name.
+    """Return the app that a name means; an app or agent is returned as one, and a model is its name.
 
     Raises DefinitionError.
     """
@@ -83,7 +83,7 @@ def name_of(handler: Callable[..., Any]) -> str:
 
 
 def _refuse_look_alikes(named: str) -> None:
-    """Raise DefinitionError for what is nearly a name: a file, a module alone, or an address."""
+    """Raise DefinitionError for a near miss of a name: a file, a module alone, or an address."""
     path, _, handler = named.partition(":")
     if " " in path.strip() and not Path(path).exists() and which(path.split()[0]) is not None:
         raise DefinitionError(f"app {named!r}", found="this is a program", do=f"write cmd:{named}")
@@ -121,7 +121,7 @@ def require_model_name(named: str) -> None:
 
 
 def _looks_like_an_object(module: str, name: str) -> bool:
-    """Return whether MODULE:NAME are Python's words, of which the module is there or has no word like a model's."""
+    """Return whether MODULE:NAME are Python names, and the module exists or has no word like a model's."""
     if not re.fullmatch(r"\w+(\.\w+)*", module) or not name.partition(".")[0].isidentifier():
         return False
     if _is_module(module):

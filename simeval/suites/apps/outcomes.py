@@ -1,4 +1,4 @@
-"""How asking an app for an answer can end, and how to tell from a status, a close code or an exception.
+"""How a request to an app can end, and how to decide that by a status, a close code or an exception.
 
     answered   the app answered                                                           data about the app
     failed     the app failed: its users would have met the same                          data about the app
@@ -30,9 +30,9 @@ _NEVER_CONNECTED = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "N
 
 
 class AppFailure(Exception):
-    """An app did not answer; `outcome` says why. `body` is the body of an HTTP response with an error status.
+    """An app did not answer; `outcome` is the reason. `body` is the body of an HTTP response with an error status.
 
-    `retry_after` is the number of seconds the app asked us to wait, where it did.
+    `retry_after` is the number of seconds the app asked us to wait, if it did.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ def of_exit_status(said: str, status: int) -> AppFailure:
 
 
 def unreached(where: str, error: Exception) -> AppFailure:
-    """Return the failure for an address to which no connection was made."""
+    """Return the failure for an address that could not be connected to."""
     return AppFailure(f"{where} cannot be reached ({cause_of(error)})", outcome="network")
 
 
@@ -70,7 +70,7 @@ def of_exception(error: BaseException, said: str) -> AppFailure:
     """Return the failure for an exception that an app's own code raised; `said` describes it.
 
     The exception or its cause may carry an HTTP status, as those of httpx, requests, aiohttp, urllib, openai, anthropic
-    and botocore do, or say that no connection was made.
+    and botocore do, or mean that no connection was made.
     """
     for each in _causes(error):
         if isinstance(each, AppFailure):
@@ -83,9 +83,9 @@ def of_exception(error: BaseException, said: str) -> AppFailure:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and what it was raised from.
+    """Yield an exception and its causes.
 
-    The context counts where a library hides the system's error, or raises one of its own that is one, as requests does.
+    The context counts if a library hides the system's error, or raises one of its own that is one, as requests does.
     """
     seen: list[BaseException] = []
     following: BaseException | None = error

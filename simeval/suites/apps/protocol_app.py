@@ -1,4 +1,4 @@
-"""What all apps that are reached by a protocol do at a turn.
+"""The turn of every app that is reached by a protocol.
 
 exchange ──► _turn (the protocol: asks, and fills the reply) ──► Exchange      failures are named, and hide no answer
 """
@@ -23,18 +23,18 @@ CLOSING_SECONDS = 5.0  # how long an app may take to let a conversation go
 
 
 class ProtocolApp(ABC):
-    """An app that is reached by a protocol; each says in `_turn` how it is asked and what its answer means."""
+    """An app that is reached by a protocol; each implements in `_turn` the request and the reading of its answer."""
 
     __slots__ = ()
 
     @property
     def name(self) -> str:
-        """What reports call it: as it was named, without the secrets of an address or a command."""
+        """Return its name in reports: as the user gave it, without the secrets of an address or a command."""
         return shown_name(self._named)
 
     @property
     def secrets(self) -> list[object]:
-        """The values that nobody is to see: of its address or command, and those that it takes from the environment."""
+        """The secret values of its address or command, and of the environment variables in it."""
         return [*secrets_in(self._named), *secrets_in_template(self._templates)]
 
     @property
@@ -44,16 +44,16 @@ class ProtocolApp(ABC):
 
     @abstractmethod
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
-        """Ask, fill the reply, and return what is to be kept. Raises AppFailure."""
+        """Ask, fill the reply, and return the session to keep. Raises AppFailure."""
 
     @property
     def _reading(self) -> Reading:
-        """Where a reply has what is wanted of it."""
+        """Where a reply has its parts."""
         return Reading()
 
     @property
     def _templates(self) -> Any:
-        """Where environment variables stand whose values nobody is to see."""
+        """The places of environment variables whose values are secret."""
         return []
 
     async def __aenter__(self) -> Self:
@@ -67,7 +67,7 @@ class ProtocolApp(ABC):
         return (await self.exchange(messages, state)).answer()
 
     async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
-        """Ask for an answer to the last of these messages, and return what came back."""
+        """Ask for an answer to the last of these messages, and return the exchange."""
         kept, reply = Session.of(state), Reply(self._reading)
         sent = partial(self._parts_sent, reply)
         try:
@@ -97,7 +97,7 @@ class ProtocolApp(ABC):
 
     @property
     def session_warning(self) -> str:
-        """Say that turns are not one conversation to the app, as far as can be known; empty where they are."""
+        """Warn if turns are not one conversation to the app, as far as can be known; empty if they are."""
         return ""
 
     @property
@@ -106,12 +106,12 @@ class ProtocolApp(ABC):
         return ""
 
     def session_of(self, state: Mapping[str, Any]) -> str | None:
-        """Return what the conversation of this state is called; None where it has no name, or none yet."""
+        """Return the name of this state's conversation; None if it has no name, or none yet."""
         kept = Session.of(state)
         return (kept.theirs or kept.given) if self.has_session else None
 
     async def leave(self, state: Mapping[str, Any]) -> None:
-        """Close the line of the conversation of this state, where it has one."""
+        """Close the line of the conversation of this state, if it has one."""
         if (line := state.get("line")) is not None:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS):
                 await line.close()
@@ -125,6 +125,6 @@ def _without(secrets: Mapping[str, str], response: AppResponse) -> AppResponse:
 
 
 def session_warnings(apps: Sequence[object], turns: int) -> list[str]:
-    """Say which apps cannot know that the turns of a conversation belong together, where there are several."""
+    """Warn of apps that cannot know that the turns of a conversation belong together, if it has several turns."""
     remote = [app for app in apps if isinstance(app, ProtocolApp) and app.session_warning] if turns > 1 else []
     return [f"{each.name}: {each.session_warning}" if len(apps) > 1 else each.session_warning for each in remote]

@@ -1,6 +1,6 @@
-"""What apps that are reached by a protocol have in common.
+"""The base of apps that are reached by a protocol.
 
-messages, state ──► request ──► exchange ──► response, state      state: the session, what is to be sent back
+messages, state ──► request ──► exchange ──► response, state      state: the session, values to send back
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from simeval.core.conversation import AppResponse, ChatMessage
 from simeval.core.trace_context import new_traceparent
 from simeval.suites.apps.outcomes import AppFailure
 
-SHOWN = 200  # characters of what an app said that is quoted
+SHOWN = 200  # characters of a quoted text of an app
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class TimedResponse(AppResponse):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What was sent to an app and what came back: as it came, and as it was understood.
+    """A request to an app and the response: as it came, and as it was understood.
 
-    Of `response` and `failure` one is None. `notes` say how it was read, where that is worth a word. `sent` gives the
-    parts of the last request by their names, without secrets that were taken from the environment or a login.
+    One of `response` and `failure` is None. `notes` describe how it was read, if that is of interest. `sent` gives the
+    parts of the last request by their names, without secrets from the environment or a login.
     """
 
     status: str
@@ -38,7 +38,7 @@ class Exchange:
     sent: Callable[[], Mapping[str, str]] = field(default=dict, repr=False)
 
     def answer(self) -> AppResponse:
-        """Return what was understood. Raises AppFailure where that is no answer."""
+        """Return the response. Raises AppFailure if there is no answer."""
         if self.response is None:
             raise self.failure or AppFailure("no answer")
         return self.response
@@ -50,16 +50,16 @@ class RemoteApp(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
 
     async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
-        """Send the messages of a conversation, of which the last is new, and return what came back."""
+        """Send the messages of a conversation, the last of them new, and return the exchange."""
 
     async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
         """Answer. Raises AppFailure."""
 
     async def leave(self, state: Mapping[str, Any]) -> None:
-        """Close what is open for the conversation of this state, which is over."""
+        """Close the open line of this state's conversation, which is over."""
 
     async def __aenter__(self) -> "RemoteApp":
         """Open it; several may."""
@@ -69,7 +69,7 @@ class RemoteApp(Protocol):
 
 
 class Line(Protocol):
-    """What is open for one conversation: a socket, a process, a session of the app's."""
+    """An open connection of one conversation: a socket, a process, a session of the app's."""
 
     async def close(self) -> None:
         """Close it."""
@@ -77,11 +77,11 @@ class Line(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is kept of a conversation from turn to turn, in the form JSON has but for `line`.
+    """The state of a conversation from turn to turn, in the form JSON has but for `line`.
 
-    `given` is an id of ours, `theirs` what the app names the conversation by, where it does; `kept` is what its
-    protocol wants back at the next turn. A `line` that is open for it cannot be stored: such a conversation does not
-    go on where a run was cut off.
+    `given` is an id of ours, `theirs` the app's own name of the conversation, if it has one; `kept` is data the
+    protocol needs back at the next turn. A `line` that is open for it cannot be stored: such a conversation cannot
+    continue after an interrupted run.
     """
 
     given: str = field(default_factory=lambda: uuid4().hex)
@@ -92,7 +92,7 @@ class Session:
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> "Session":
-        """Return the one that a state holds, or a new one."""
+        """Return the session in a state, or a new one."""
         return cls(**state["session"], line=state.get("line")) if "session" in state else cls()
 
     def state(self) -> dict[str, Any]:
@@ -106,6 +106,6 @@ class Session:
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of what an app said, in one line."""
+    """Return the beginning of an app's text, in one line."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"

@@ -1,4 +1,4 @@
-"""What an app's reply says: a JSON value, a plain text, or a stream of either.
+"""Read an app's reply: a JSON value, a plain text, or a stream of either.
 
 value or event ──► where its text is ──► text, or parts (texts and tool calls) ──► Reply, settled when all has come
 """
@@ -35,9 +35,9 @@ from simeval.suites.apps.templates import ALL, MISSING, found_at, path_of, steps
 from simeval.suites.apps.told_calls import ToldCalls
 
 Steps = tuple[str | int, ...]
-USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # where a reply is looked for
+USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # the usual places of a reply
 WHOLE: Sequence[Steps] = (*((name,) for name in USUAL), ("message", "content"))
-STREAMED: Sequence[Steps] = (  # where the text of an event of a stream is looked for
+STREAMED: Sequence[Steps] = (  # the usual places of the text of an event of a stream
     *WHOLE,
     ("choices", 0, "delta", "content"),
     ("choices", 0, "delta", "refusal"),
@@ -61,19 +61,19 @@ STREAMED: Sequence[Steps] = (  # where the text of an event of a stream is looke
     ("output", "text"),
     ("data",),
 )
-GREETING = "greeting"  # in the metadata of a first answer: the text with which the app opened the conversation
+GREETING = "greeting"  # in the metadata of a first answer: the app's text that opened the conversation
 _PARTS = ("text", "output_text", "input_text", "refusal", "tool_use", "tool_call", "function_call")
 _NEW_PART = ("start-step", "text-start")  # events of the AI SDK behind which a text begins a new paragraph
 _ERRORS = ("error", "exception")
 _ASKING = ("user", "human")
 BEGINNING = 1_000  # characters of an answer that is too large
 OF_AN_EVENT = 100  # bytes that it takes to keep one more of them, beside its text
-MOST_KEPT = 20  # events without a text that are looked at where none has one
+MOST_KEPT = 20  # events without a text that are kept if none has one
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events count: those that have one of some values at a path, or as the name of a server-sent event."""
+    """Which events count: the ones with one of some values at a path, or as the name of a server-sent event."""
 
     steps: Steps
     values: Sequence[Any]
@@ -100,7 +100,7 @@ def wanted_of(found: Mapping[str, Any], where: str) -> Sequence[Wanted]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Where an app's reply has what is wanted of it; without `reply`, where replies usually have it.
+    """Where an app's reply has its parts; without `reply`, the usual places.
 
     Of a stream only the events that meet all of `where` count as text.
     """
@@ -115,7 +115,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Reply:
-    """What was found in a reply so far, of a stream in all that came."""
+    """The parts of a reply found so far, of a stream in all events."""
 
     reading: Reading = field(default_factory=Reading)
     status: str = "no answer"
@@ -126,10 +126,10 @@ class Reply:
     context: Any = None
     session: str | None = None
     is_stream: bool = False
-    notes: dict[str, str] = field(default_factory=dict)  # how it was read, where that is worth a word
-    seconds: float | None = None  # how long the answer took, where that is not the time of the whole exchange
+    notes: dict[str, str] = field(default_factory=dict)  # how it was read, if that is of interest
+    seconds: float | None = None  # how long the answer took, if that is not the time of the whole exchange
     hides: Mapping[str, str] = field(default_factory=dict)  # values that nobody is to see, with their names
-    sent: Callable[[], Mapping[str, str]] = field(default=dict, repr=False)  # parts of what was asked last, by names
+    sent: Callable[[], Mapping[str, str]] = field(default=dict, repr=False)  # parts of the last request, by names
     _since: float = field(default_factory=perf_counter)
     _told: ToldCalls = field(default_factory=ToldCalls)
     _unread: list[Any] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Reply:
         return AppFailure(str(error))
 
     def forget(self) -> None:
-        """Forget what came so far, which is no part of the answer."""
+        """Forget the events so far, which are no part of the answer."""
         self._came, self._size = [], 0
 
     @property
@@ -198,29 +198,29 @@ class Reply:
         self.texts.append(text)
 
     def add_usage(self, read: int | None, written: int | None) -> None:
-        """Take in the tokens that the app says it used."""
+        """Add the tokens that the app reports."""
         for name, number in (("prompt_tokens", read), ("completion_tokens", written)):
             if isinstance(number, int):
                 self.metadata[name] = self.metadata.get(name, 0) + number
 
     def greeted(self) -> None:
-        """Keep what was read so far as the app's greeting: the answer is still to come."""
+        """Keep the text read so far as the app's greeting: the answer is still to come."""
         text, self.metadata, self.notes = self.text, {}, {}
         self.keep_greeting(text)
         self.texts, self.pieces, self.tool_calls, self.context, self.seconds = [], [], [], None, None
 
     def keep_greeting(self, text: str) -> None:
-        """Keep the text with which the app opened the conversation."""
+        """Keep the app's greeting, which opened the conversation."""
         self.metadata[GREETING] = text
         self.notes[GREETING] = f"it also greets: {text}"
 
     def response(self, kept: Session) -> AppResponse:
-        """Return the answer, in a conversation of which this is kept."""
+        """Return the answer, in a conversation with this session."""
         said = (self.text, kept.state(), tuple(self.tool_calls), self.metadata, self.context)
         return AppResponse(*said) if self.seconds is None else TimedResponse(*said, seconds=self.seconds)
 
     def take(self, value: Any) -> None:
-        """Take in a JSON value, or a text. Raises AppFailure where it has no answer."""
+        """Read a JSON value, or a text. Raises AppFailure if it has no answer."""
         text, steps = self._found_in(value, WHOLE)
         calls: list[Mapping[str, Any]] = []
         said = _spoken(text, calls, is_all=ALL in steps)
@@ -230,7 +230,7 @@ class Reply:
         self._take_rest(value, calls)
 
     def hear(self, event: Event) -> None:
-        """Take in an event of a stream, which need not have a text. Raises AppFailure where it tells an error."""
+        """Read an event of a stream, which need not have a text. Raises AppFailure if it reports an error."""
         value = event.value
         text, steps = self._found_in(value, STREAMED)
         calls: list[Mapping[str, Any]] = []
@@ -254,7 +254,7 @@ class Reply:
         self._take_rest(value, calls)
 
     def settle(self, what: str = "event of its stream") -> None:
-        """Make the answer of the pieces of a stream that is complete. Raises AppFailure where it has none."""
+        """Make the answer of the pieces of a stream that is complete. Raises AppFailure if it has none."""
         try:
             pieces, others = (self.pieces, ()) if self.reading.where else answer_in(self.pieces)
         except Unclear as unclear:
@@ -297,7 +297,7 @@ class Reply:
         return found
 
     def _parted(self, text: str, kind: Kind) -> str:
-        """Return a text on a new line where it begins a new part of the answer."""
+        """Return a text on a new line if it begins a new part of the answer."""
         if not text or kind.rank == NEVER:
             return text
         self._is_new_part = False
@@ -313,7 +313,7 @@ class Reply:
         if calls or isinstance(found, list):
             listed = found if isinstance(found, list) else []
             calls = [*calls, *(call for call in listed if isinstance(call, dict))]
-            if not reading.all_calls:  # nobody said that they are calls, or that none comes twice
+            if not reading.all_calls:  # the user has not marked them as calls, or as unique
                 calls = [call for call in calls if called_tool(call).name and call not in self.tool_calls]
             self.tool_calls.extend(calls)
         context = found_at(value, reading.context) if reading.context else MISSING
@@ -344,7 +344,7 @@ class Reply:
 
 
 def _require_no_error(value: Any, labels: Labels, said: Any) -> None:
-    """Raise AppFailure for an event that tells an error."""
+    """Raise AppFailure for an event that reports an error."""
     told = value.get("errorText", value.get("error")) if isinstance(value, dict) else None
     if (told and not isinstance(said, str)) or (labels and any(label.lower() in _ERRORS for _, label in labels)):
         error = told or (said if isinstance(said, str) else value)
@@ -354,7 +354,7 @@ def _require_no_error(value: Any, labels: Labels, said: Any) -> None:
 def speaks(value: Any, reading: Reading) -> bool:
     """Return whether a frame is an answer, or a part of one, and not a status or the end of one.
 
-    Raises AppFailure where it tells an error.
+    Raises AppFailure if it reports an error.
     """
     read = Reply(reading)
     read.hear(Event(value))
@@ -366,7 +366,7 @@ def _first(pieces: Sequence[Piece], kind: Kind) -> str:
 
 
 def _spoken(found: Any, calls: list[Mapping[str, Any]], *, is_all: bool) -> Any:
-    """Return the text of what was found, whose parts may also be tool calls; what is no text as it is."""
+    """Return the text of a found value, whose parts may also be tool calls; a value that is no text as it is."""
     if not isinstance(found, list):
         return found
     if is_all and found and all(isinstance(each, str) for each in found):
@@ -399,7 +399,7 @@ def _plain_part(part: Any) -> Any:
 
 
 def _of_list(values: list[Any]) -> Any:
-    """Return what the messages of a list say; MISSING where some are the user's, or none has a text."""
+    """Return the text of a list's messages; MISSING if some are the user's, or none has a text."""
     if _is_content(values):
         return values
     messages = [each for each in values if isinstance(each, Mapping)]

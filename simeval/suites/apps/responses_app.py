@@ -22,7 +22,7 @@ _TALK = ("message", "reasoning")  # kinds of output that are no call of a tool
 class ResponsesApp(AddressedApp):
     """An app behind OpenAI's Responses; it remembers the conversation by the id of its last response.
 
-    Raises DefinitionError for what is no address, or no model.
+    Raises DefinitionError for an invalid address, or without a model.
     """
 
     url: str
@@ -38,7 +38,7 @@ class ResponsesApp(AddressedApp):
 
     async def _turn(self, messages: Sequence[ChatMessage], kept: Session, reply: Reply) -> Session:
         body = {"model": self.model, "input": messages[-1]["content"], "stream": True}
-        if kept.theirs is None:  # what stands before the conversation, it does not remember
+        if kept.theirs is None:  # it does not remember messages before the conversation
             body["input"] = list(messages)
         else:
             body["previous_response_id"] = kept.theirs
@@ -55,7 +55,7 @@ class ResponsesApp(AddressedApp):
 
 
 def _taken(value: Any, reply: Reply) -> Mapping[str, Any] | None:
-    """Take in an event, or a whole response; return the response where it is complete. Raises AppFailure."""
+    """Read an event, or a whole response; return the response if it is complete. Raises AppFailure."""
     if not isinstance(value, Mapping):
         raise AppFailure(f"it answered with no response: {quoted(str(value))}")
     kind = value.get("type")
@@ -72,7 +72,7 @@ def _taken(value: Any, reply: Reply) -> Mapping[str, Any] | None:
 
 
 def _add(response: Mapping[str, Any], reply: Reply) -> None:
-    """Take in the output of a response, whose texts may have been streamed. Raises AppFailure where it has none."""
+    """Add the output of a response, whose texts may have been streamed. Raises AppFailure if it has none."""
     said = []
     for item in response.get("output") or []:
         if item.get("type") == "message":

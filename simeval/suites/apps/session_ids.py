@@ -9,7 +9,7 @@ from simeval.core.logs import warn_all
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import path_of
 
-Ids = Mapping[str, str]  # what looks like the name of a session, by its path in an answer
+Ids = Mapping[str, str]  # values that look like the name of a session, by their path in an answer
 TURNS = 48  # answers of a run that are looked at
 PROOF = 2  # conversations in which the name changes
 

@@ -34,9 +34,9 @@ from simeval.suites.apps.templates import MISSING, found_at, steps_of, written
 if TYPE_CHECKING:
     import aiohttp
 
-QUIET_SECONDS = 1.0  # for which an app that greets is silent at most, as far as nothing else is known
+QUIET_SECONDS = 1.0  # the longest silence of an app that greets, as far as nothing else is known
 LONGEST_QUIET_SECONDS = 30.0  # once for an app: one that greets late may also answer late
-LONGEST_GREETING_SECONDS = 10.0  # for which a greeting is waited for, on the silent connection and after it
+LONGEST_GREETING_SECONDS = 10.0  # the longest wait for a greeting, on the silent connection and after it
 AT_HAND_SECONDS = 0.001  # for frames that have come
 
 
@@ -60,7 +60,7 @@ class SocketLine:
         await self.wire.__aexit__()
 
     async def heard(self, reply: Reply) -> Any:
-        """Return the value of the next frame. Raises AppFailure where the connection is closed."""
+        """Return the value of the next frame. Raises AppFailure if the connection is closed."""
         import aiohttp
 
         frame = await self.socket.receive()
@@ -84,7 +84,7 @@ class SocketLine:
 
 @dataclass(slots=True)
 class Opening:
-    """How an app opens conversations: by so many frames before it is asked (None: unknown), or by one that ends them.
+    """How an app opens conversations: with a number of frames (None: unknown), or up to one that ends them.
 
     An app that seems not to greet may do so late. A silent connection finds that out: it is opened before the first
     conversation, and watched for ten seconds while conversations go on. `quiet_seconds` after it was opened it had
@@ -114,14 +114,14 @@ class SocketApp(DescribedApp):
     """An app that answers over a WebSocket, whose connection is the conversation.
 
     `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path), `where`, `before` and `title` are as
-    HttpApp's; a request that is a text is sent as it is. The answer is the first frame with a text. Where it comes in
+    HttpApp's; a request that is a text is sent as it is. The answer is the first frame with a text. If it comes in
     several, `until` names their last one: by a path that it has, with anything but false or null there, or by a field
     and its value, such as {"type": "done"}; then their texts are joined.
 
     An app that `greets` sends frames before the first message; they open the conversation, and answer nothing. Unless
     this is given, the first conversation finds it out: it listens before it asks, and once more after the answer.
 
-    Raises DefinitionError for what cannot be used, when it is made, and for a variable that is not set, when it is
+    Raises DefinitionError for invalid arguments, when it is made, and for a variable that is not set, when it is
     opened.
     """
 
@@ -167,7 +167,7 @@ class SocketApp(DescribedApp):
             content = self._content(self._values(messages, kept))
             await self._say(content if isinstance(content, str) else json.dumps(content), line.socket, reply)
             await self._hear_answer(line, reply, is_unsure=is_unsure)
-        except BaseException:  # also where it is ended: nobody else knows of the connection yet
+        except BaseException:  # also when cancelled: nobody else knows of the connection yet
             await self.leave({"line": line})
             raise
         return replace(kept, theirs=reply.session or kept.theirs, line=line)
@@ -236,13 +236,13 @@ class SocketApp(DescribedApp):
         return known is None and not count
 
     def _patience(self, count: int) -> float | None:
-        """Return the seconds in which the next frame of an opening must come, after so many."""
+        """Return the seconds to wait for the next frame of an opening, after so many."""
         if self._opening.frames is not None:
             return _quiet(max(LONGEST_GREETING_SECONDS, 2 * self._opening.quiet_seconds))
         return None if self.greets and not count else _quiet(QUIET_SECONDS)
 
     async def _hear_nothing(self, line: SocketLine, reply: Reply) -> None:
-        """Take in a late greeting. Raise AppFailure where the app has said more than its answer."""
+        """Read a late greeting. Raise AppFailure if the app has sent more than its answer."""
         await self._watch_silent()
         if self._opening.frames and not line.is_greeted:
             await self._hear_opening(line, reply)
@@ -306,7 +306,7 @@ class SocketApp(DescribedApp):
         return found_at(value, self._until) not in (MISSING, None, False)
 
     async def _more_after(self, line: SocketLine, reply: Reply) -> Any:
-        """Return what the app says after its answer, without being asked; MISSING if it is silent."""
+        """Return the app's message after its answer, sent unasked; MISSING if it is silent."""
         deadline = perf_counter() + _quiet(_patience_after(line.age))
         while (left := deadline - perf_counter()) > 0:
             value = await line.heard_within(left, reply)
@@ -340,7 +340,7 @@ class SocketApp(DescribedApp):
             await self._close_silent()
 
     async def _hears_unasked(self, silent: SocketLine, seconds: float) -> bool | None:
-        """Return whether the app says something within so many seconds; None if it is silent."""
+        """Return whether the app sends something within so many seconds; None if it is silent."""
         aside = Reply(self._read)
         with anyio.move_on_after(seconds):
             try:

@@ -19,7 +19,7 @@ DONE = "[DONE]"
 _RECORD = "\x1e"  # before each text of a JSON sequence (RFC 7464)
 NO_NAME = ("", "message")  # a server-sent event without a name is a message
 _AI_SDK_LINE = re.compile(r'([0-9a-k]):(?=["\[{])')
-_AI_SDK_TEXTS = {"0": "text-delta", "g": "reasoning-delta"}  # by the code of a line, the event that says the same
+_AI_SDK_TEXTS = {"0": "text-delta", "g": "reasoning-delta"}  # by the code of a line, the event with the same meaning
 _AI_SDK_EVENTS = {
     "9": "tool-input-available",
     "a": "tool-output-available",
@@ -72,7 +72,7 @@ class _Lines:
         if len(texts) == 1 and texts[0] and texts[0] != DONE:  # as most are
             return [Event(value_of(texts[0]), name, texts[0])]
         if len(texts) > 1 and not all(text == DONE or isinstance(value_of(text), dict) for text in texts):
-            texts = ["\n".join(texts)]  # else no empty line stands between events of JSON
+            texts = ["\n".join(texts)]  # otherwise no empty line separates events of JSON
         if DONE in texts:
             self.is_done = True
             texts = texts[: texts.index(DONE)]
@@ -124,7 +124,7 @@ def events_in(text: str, form: Form) -> Iterator[Event]:
 
 
 def form_of(text: str) -> Form | None:
-    """Return the form of a stream that came under the name of a text; None where it is none."""
+    """Return the form of a stream that was sent as a text; None if it is no stream."""
     lines = [stripped for line in text.split("\n") if (stripped := line.rstrip("\r"))]
     if any(line.startswith("data:") for line in lines) and all(
         line.startswith(("data:", "event:", "id:", "retry:", ":")) for line in lines
@@ -141,7 +141,7 @@ def _is_of_ai_sdk(line: str) -> bool:
 
 
 def mistake_in(text: str) -> str | None:
-    """Return where a text stops being JSON; None if it is JSON."""
+    """Return the place at which a text stops being JSON; None if it is JSON."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -168,8 +168,8 @@ _decode = json.JSONDecoder().decode  # quicker than json.loads, which looks for 
 
 
 Labels = tuple[tuple[str, str], ...]
-_LABELS = ("type", "event", "kind")  # fields by which the events of a stream say what they are
-_OTHERS = ("user", "human", "system", "tool", "function")  # who speak, and are not the app
+_LABELS = ("type", "event", "kind")  # fields that name the kind of an event
+_OTHERS = ("user", "human", "system", "tool", "function")  # speakers other than the app
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NO_TEXT = frozenset(
     {
@@ -186,7 +186,7 @@ NEVER, UNSURE, CLOSING, EVIDENT = range(4)  # how surely texts of a kind are the
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of event that has a text: the names by which it calls itself, and the path to its text."""
+    """A kind of event that has a text: its names for itself, and the path to its text."""
 
     labels: Labels
     path: str
@@ -216,7 +216,7 @@ class Piece:
 
 
 def labels_of(event: Event, steps: Sequence[str | int]) -> Labels:
-    """Return the names by which an event calls itself, and the object in it that has the text at these steps."""
+    """Return an event's names for itself, and the object in it that has the text at these steps."""
     value = event.value
     if isinstance(value, list):
         value = next(filter(_is_object, value), None)
@@ -251,14 +251,14 @@ def _rank(labels: Labels, path: str) -> int:
 
 
 class Unclear(Exception):
-    """A stream has texts of several kinds, and nothing says which are the answer."""
+    """A stream has texts of several kinds, and nothing shows which are the answer."""
 
 
 def answer_in(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Kind]]:
     """Return the pieces of a stream that are the answer, and the kinds that were left out. Raises Unclear.
 
-    Texts of one kind are the answer unless they are of a status, a thought or the like. Of several kinds those that
-    call themselves tokens, texts or answers are taken; kinds that say the same are one.
+    Texts of one kind are the answer unless they are of a status, a thought or the like. Of several kinds the ones named
+    tokens, texts or answers are taken; kinds with the same text are one.
     """
     kinds = {piece.kind: "" for piece in pieces if piece.text.strip()}
     if not kinds:
@@ -281,7 +281,7 @@ def answer_in(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Kind]]:
 
 
 def _one_kind(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """Return kinds that are one, as some events do not say theirs; none where they are several."""
+    """Return kinds that are one, as some events do not name theirs; empty if they are several."""
     labelled = {kind.labels for kind in kinds if kind.labels}
     return kinds if len(labelled) == 1 and len({kind.path for kind in kinds}) == 1 else ()
 
@@ -305,8 +305,8 @@ def shown_kinds(kinds: Mapping[Kind, str]) -> str:
 def whole_of(texts: Iterable[str]) -> str:
     """Return the text that the pieces of a stream make.
 
-    Where each of three or more pieces begins with the one before, the stream repeats all text so far, and the last is
-    the text; so it is where the last repeats all the others. Else they are joined.
+    If each of three or more pieces begins with the one before, the stream repeats all text so far, and the last is the
+    text; so it is if the last repeats all the others. Else they are joined.
     """
     said = [text for text in texts if text]
     return said[-1] if repeats_itself(said) else "".join(said)

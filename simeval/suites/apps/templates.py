@@ -1,4 +1,4 @@
-"""Templates of requests, with {message}, {messages} and {session} in them; paths into what came back.
+"""Templates of requests, with {message}, {messages} and {session} in them; paths into the response.
 
 A word in braces is a place, and an unknown one is refused: with a space inside, { word }, it is sent as it is.
 """
@@ -54,7 +54,7 @@ def written(text: str, values: Mapping[str, Any], *, quote: Callable[[str], str]
         value = values.get(found[1], found)
         return found[0] if value is found else quote("" if value is None else str(value))
 
-    parts = _VARIABLE.split(text)  # texts and names of variables in turn: what a variable holds is no template
+    parts = _VARIABLE.split(text)  # texts and names of variables in turn: a variable's value is no template
     return "".join(
         os.environ.get(part, "") if number % 2 else _PLACE.sub(value_of, part) for number, part in enumerate(parts)
     )
@@ -68,7 +68,7 @@ def places_in(template: Any) -> set[str]:
 def require_places(
     template: Any, where: str, known: Collection[str] = PLACES, *, any_case: bool = False, variables: bool = True
 ) -> None:
-    """Raise DefinitionError for a place with an unknown name, or one that is written as other tools write it.
+    """Raise DefinitionError for a place with an unknown name, or in another tool's notation.
 
     With `variables` also for an environment variable that is written as a shell does: $KEY, and with `any_case` $key.
     """
@@ -81,7 +81,7 @@ def require_places(
 
 
 def _no_place(text: str, known: Collection[str]) -> tuple[str, str] | None:
-    """Return what looks like a place and is none, and what to write; None where a text has no such thing."""
+    """Return text that looks like a place and is none, and the right notation; None if a text has no such thing."""
     for double in _DOUBLE.finditer(text):
         return double[0], _meant(double[1], known) or f"write a place in single braces: {_listed(known)}"
     if text.count("{") == 1 and (spaced := _SPACED.search(text)) and spaced[1] in known and _PLACE.search(text) is None:
@@ -95,7 +95,7 @@ def _no_place(text: str, known: Collection[str]) -> tuple[str, str] | None:
 
 
 def _no_variable(text: str, known: Collection[str], any_case: bool) -> tuple[str, str] | None:
-    """Return what looks like an environment variable and is none, and what to write instead."""
+    """Return text that looks like an environment variable and is none, and the right notation."""
     for found in _VARIABLE.finditer(text):
         if found[1] in known and found[1] not in os.environ:
             return found[0], f"did you mean {{{found[1]}}}?"
@@ -134,7 +134,7 @@ def _without_quotes(template: Any, known: Collection[str]) -> str | None:
 
 
 def require_variables(template: Any, where: str) -> None:
-    """Raise DefinitionError where a template names an environment variable that is not set."""
+    """Raise DefinitionError if a template names an environment variable that is not set."""
     for name in variables_in(template):
         if name not in os.environ:
             do = f"set it (export {name}=...)"
@@ -154,7 +154,7 @@ def variables_in(template: Any) -> set[str]:
 
 
 def secrets_in_template(template: Any) -> list[str]:
-    """Return what the environment variables of a template hold."""
+    """Return the values of the environment variables in a template."""
     return [os.environ.get(name, "") for name in variables_in(template)]
 
 
@@ -197,7 +197,7 @@ def path_of(steps: Sequence[str | int]) -> str:
 
 
 def found_at(value: Any, steps: Sequence[str | int]) -> Any:
-    """Return the value at a path, or MISSING; a path through all of a list gives a flat list of what is found."""
+    """Return the value at a path, or MISSING; a path through all of a list gives a flat list of the values found."""
     for place, step in enumerate(steps):
         if step == ALL and isinstance(value, list):
             return _found_in_all(value, steps[place + 1 :])

@@ -1,4 +1,4 @@
-"""Tool calls that a stream tells in pieces: of the AI SDK, of Anthropic's Messages, of OpenAI's Chat Completions."""
+"""Tool calls streamed in pieces: by the AI SDK, Anthropic's Messages, OpenAI's Chat Completions."""
 
 import json
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ _ANTHROPIC = ("content_block_start", "content_block_delta")
 
 @dataclass(slots=True)
 class ToldCalls:
-    """The calls that were told so far, by their ids or places in the stream."""
+    """The calls so far, by their ids or places in the stream."""
 
     _calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, event: Any) -> None:
-        """Take in an event, which may tell of a call."""
+        """Read an event, which may be part of a call."""
         if not isinstance(event, dict):
             return
         kind, choices = event.get("type"), event.get("choices")
@@ -30,7 +30,7 @@ class ToldCalls:
             self._take_openai(choices[0].get("delta"))
 
     def all(self) -> list[dict[str, Any]]:
-        """Return the calls, with arguments that are JSON as what they mean."""
+        """Return the calls, with JSON arguments parsed."""
         for call in self._calls.values():
             written = call.get("arguments")
             if isinstance(written, str) and mistake_in(written) is None:

@@ -1,1 +1,1 @@
-"""Attacks on an app: families of attackers, who say what is written here or are played by a model."""
+"""Attacks on an app: families of attackers, with fixed texts or played by a model."""

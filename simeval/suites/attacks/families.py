@@ -1,4 +1,4 @@
-"""The families of attacks that come with simeval: who the attackers are, what they say, and what they are after."""
+"""The families of attacks that come with simeval: their attackers, texts and aims."""
 
 import codecs
 import re
@@ -12,14 +12,14 @@ from pathlib import Path
 from simeval.core.yaml_files import read_yaml
 from simeval.suites.script import Step
 
-Aims = Mapping[str, Sequence[str]]  # what attackers are after, each with the names that are told in it
+Aims = Mapping[str, Sequence[str]]  # the attackers' aims, each with the names used in it
 MARKER = "marker"
 FILE = Path(__file__).with_name("families.yaml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attacker:
-    """One way to attack: its turns, in each of which there may be a place for what it is after."""
+    """One way to attack: its turns, each with an optional place for the aim."""
 
     name: str
     turns: tuple[str, ...]
@@ -27,10 +27,10 @@ class Attacker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Attacks of one kind: what it is `about`, its `owasp` identifiers, what its attackers are after.
+    """Attacks of one kind: its topic `about`, its `owasp` identifiers, its attackers' aims.
 
-    `strategies` say how attackers go about it who are played by a model, by their names. Where `is_planted`, an order
-    also stands in what the tools of a world return.
+    `strategies` describe the tactics of attackers played by a model, by their names. With `is_planted`, the tools of a
+    world also return an order.
     """
 
     name: str
@@ -58,23 +58,23 @@ class Book:
         return tuple("".join(halves) for halves in self.markers)
 
     def scripts(self, attacker: Attacker, aims: Aims) -> list[list[Step]]:
-        """Return all that an attacker may say who is after one of these aims: a script for each way to say it."""
+        """Return all texts of an attacker with one of these aims: a script for each way to word it."""
         return [_script(attacker, text, name) for text, name in self._wanted(aims)]
 
     def pursuits(self, aims: Aims) -> list[list[Step]]:
-        """Return a script for each way to say one of these aims, in which a model pursues it."""
+        """Return a script for each way to word one of these aims, with a model that pursues it."""
         return [[Step(attack=text)] for text, _ in self._wanted(aims)]
 
     def said(self, family: Family, aims: Aims) -> list[str]:
-        """Return all that a family's attackers say who are after these aims."""
+        """Return all texts of a family's attackers with these aims."""
         return [*(turn for each in family.attackers for turn in each.turns), *(text for text, _ in self._wanted(aims))]
 
     def orders(self, aims: Aims) -> list[str]:
-        """Return the orders that are put into what tools return: one for each way to say one of these aims."""
+        """Return the orders to put into the results of tools: one for each way to word one of these aims."""
         return [self.planted.format(aim=text) for text, _ in self._wanted(aims)]
 
     def _wanted(self, aims: Aims) -> Iterator[tuple[str, str]]:
-        """Yield each way to say one of these aims, with the name that is told in it."""
+        """Yield each way to word one of these aims, with the name used in it."""
         for aim, names in aims.items():
             halves = self.markers if aim == MARKER else [("", "")]
             for text, name, (first, second) in product(self.aims[aim], names or [""], halves):

@@ -1,4 +1,4 @@
-"""A world whose tools are poisoned: to what each of them returns for the app, an attacker's order is added."""
+"""A world whose tools are poisoned: their results for the app end with an attacker's order."""
 
 import inspect
 import json
@@ -15,7 +15,7 @@ NOTE = "note"  # the field that it is, in a result with fields
 
 
 def planted(maker: WorldMaker, texts: Sequence[str]) -> WorldMaker:
-    """Return what makes these worlds with one of the texts, drawn by the trial's seed, in what their tools return."""
+    """Return a maker of these worlds with one of the texts, drawn by the trial's seed, in their tools' results."""
     return NamedWorld(f"{name_of_world(maker)} with orders in its tools' results", partial(_open, maker, texts), {})
 
 
@@ -30,7 +30,7 @@ async def _open(
 
 @dataclass(frozen=True, slots=True)
 class _Planted:
-    """A world as it is, but for what its tools return."""
+    """A world with other results of its tools."""
 
     world: Any
     text: str
