@@ -116,12 +116,16 @@ def test_a_column_that_only_begins_alike_is_an_input(name: str) -> None:
 
 
 @ROADS
-async def test_of_several_columns_an_app_of_one_text_asks_which_before_it_is_called(read: Read, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("question", "context"), ("instruction", "input"), ("input", "Question")])
+async def test_of_several_columns_an_app_of_one_text_asks_which_before_it_is_called(
+    read: Read, names: tuple[str, str], tmp_path: Path
+) -> None:
     def app(message: str) -> str:
         raise AssertionError(message)
 
-    dataset = read([{"question": "Who?", "context": "A list.", "ground_truth": "Ann"}], tmp_path)
-    with pytest.raises(DefinitionError, match=r"2 columns may be it: question, context; name it: --input question"):
+    first, second = names
+    dataset = read([{first: "Who?", second: "A list.", "ground_truth": "Ann"}], tmp_path)
+    with pytest.raises(DefinitionError, match=rf"2 columns may be it: {first}, {second}; name it: --input {first}"):
         await engine().experiment(dataset, app, scorers=[ExactMatch(name="right")])
 
 

@@ -17,6 +17,7 @@ from simeval.suites.apps.outcomes import AppFailure
 OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
 
 _TALKS = ("message", "messages")
+_ASKING = {"instruction", "instructions", "question", "prompt", "query"}  # beside an "input" a part of the question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
 def require_one_input(dataset: Dataset) -> None:
     """Raise DefinitionError where an app that takes one text could be told several columns of a dataset."""
     inputs = next(iter(dataset)).inputs
-    if len(inputs) < 2 or "input" in inputs:
+    if len(inputs) < 2 or ("input" in inputs and _ASKING.isdisjoint(map(str.lower, inputs))):
         return
     found = f"the app takes one text, and {len(inputs)} columns may be it: {', '.join(inputs)}"
     first = next(iter(inputs))
