@@ -1,4 +1,4 @@
-"""The types of what a user hands over as the app, so that a wrong handler is found by mypy and pyright; its names."""
+"""The types of objects a user passes as the app, so that mypy and pyright find a wrong handler; its names."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Concatenate, Protocol
@@ -36,7 +36,7 @@ class _HandedAgent(Protocol):
 
     @property
     def handoffs(self) -> Any:
-        """To whom it hands over."""
+        """The agents it hands over to."""
 
 
 AgentObject = _RunnableAgent | _InvokedGraph | _StreamedAgent | _HandedAgent
@@ -49,17 +49,17 @@ AppHandler = (
     | AgentObject
     | str
 )
-"""A function of (message, state) or (messages, state), of which the state may be left out; an agent; a model's name.
+"""A function of (message, state) or (messages, state), with the state optional; an agent; a model's name.
 
-Further parameters are given what their names ask for, such as `session_id`, `history` or `tools`. Of a class each
-conversation gets an object of its own.
+Further parameters are filled by their names, such as `session_id`, `history` or `tools`. Of a class each conversation
+gets an object of its own.
 """
 
 ExampleHandler = Callable[..., Any] | str
 """A function as before, or one of an example's inputs by their names, which returns a text or any value JSON has."""
 
 ExampleApp = ExampleHandler | AgentObject
-"""What a dataset can be put to."""
+"""An app for the examples of a dataset."""
 
 APP_FORMS = (
     "MODULE:HANDLER, MODULE:AGENT, an http or ws URL, openai:URL#MODEL, openai-responses:URL#MODEL, a2a:URL, agui:URL, "

@@ -1,4 +1,4 @@
-"""The types of arrays, by the names that all who reckon with them use."""
+"""The types of arrays, under the names that all code that computes with them uses."""
 
 from collections.abc import Sequence
 

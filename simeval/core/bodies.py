@@ -15,7 +15,7 @@ class AnswerTooLarge(Exception):
 
 
 def allow_bytes(most: int) -> None:
-    """Let the answers that this task, and those that it begins, read be as large as this."""
+    """Allow the answers read by this task, and by the tasks it starts, to be this large."""
     _MOST.set(most)
 
 
@@ -46,7 +46,7 @@ async def bounded(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 
 
 async def lines_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines of an answer, without what ends them. Raises AnswerTooLarge."""
+    """Yield the lines of an answer, without their line ends. Raises AnswerTooLarge."""
     begun: list[bytes] = []
     async for piece in bounded(pieces):
         *ended, rest = piece.split(b"\n")

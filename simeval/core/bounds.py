@@ -33,7 +33,7 @@ def require_pair(found: object, where: str) -> None:
 
 
 def bounds_at(declared: BoundsByPath | None, path: str) -> Bounds | None:
-    """Return the bounds declared for the value at a path, as directions are; None where none are."""
+    """Return the bounds declared for the value at a path, as directions are; None without any."""
     if isinstance(declared, Mapping):
         found = nearest_path(declared, path)
         return None if found is None else declared[found]

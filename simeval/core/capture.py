@@ -23,10 +23,10 @@ class Caught:
 
 
 async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
-    """Do `work` and give its result, or what it raised.
+    """Do `work` and return its result, or the exception it raised.
 
-    Cancellation passes through, and so do the errors that end a whole run. Of an exception group the
-    first leaf is given, with the group as its cause.
+    Cancellation passes through, and so do the errors that end a whole run. Of an exception group the first leaf is
+    given, with the group as its cause.
     """
     try:
         return await work()
@@ -40,7 +40,7 @@ async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
 
 
 def attempt(work: Callable[[], T]) -> T | Caught:
-    """Do `work` of a thread that serves many, and give its result, or whatever it raised: that is for who asked."""
+    """Do `work` in a thread that serves many, and return its result, or its exception for the caller."""
     try:
         return work()
     except Exception as error:
@@ -48,9 +48,9 @@ def attempt(work: Callable[[], T]) -> T | Caught:
 
 
 def attempt_all(work: Callable[[], T]) -> T | Caught:
-    """Do `work` as `attempt` does, in a thread that must outlive it: what is no Exception becomes a RuntimeError.
+    """Do `work` as `attempt` does, in a thread that must outlive it: a BaseException becomes a RuntimeError.
 
-    For threads of our own only: elsewhere it would swallow what ends the program.
+    For threads of our own only: elsewhere it would swallow the end of the program.
     """
     try:
         return attempt(work)
@@ -73,14 +73,17 @@ def interrupt_of(error: BaseException) -> KeyboardInterrupt:
 
 
 class LeftError(RuntimeError):
-    """Code of the user's raised what ends a task or a process, and not an error."""
+    """Code of the user's raised an exception that ends a task or a process, and is no error."""
 
     def __init__(self, who: str, cause: BaseException) -> None:
         super().__init__(f"{who} raised {type(cause).__name__}({cause})")
 
 
 async def guarded(answer: Awaitable[T], who: str) -> T:
-    """Await what code of the user's answers. Raises LeftError for what would end our own task, unless that is ended."""
+    """Await the answer of the user's code.
+
+    Raises LeftError for an exception that would end our own task, unless the task is cancelled.
+    """
     try:
         return await answer
     except Exception:
@@ -92,7 +95,7 @@ async def guarded(answer: Awaitable[T], who: str) -> T:
         if task is None or task.cancelling():
             raise
         raise LeftError(who, error) from error
-    except BaseException as error:  # such as what pytest.fail raises
+    except BaseException as error:  # such as the exception of pytest.fail
         is_closed = isinstance(error, GeneratorExit) and (
             error.__traceback__ is None or not error.__traceback__.tb_next
         )
@@ -102,7 +105,7 @@ async def guarded(answer: Awaitable[T], who: str) -> T:
 
 
 def guarded_call(call: Callable[[], T], who: str) -> T:
-    """Call code of the user's in a thread. Raises LeftError for what would end a task or a process."""
+    """Call code of the user's in a thread. Raises LeftError for an exception that would end a task or a process."""
     try:
         return call()
     except Exception:
@@ -114,16 +117,16 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
 
 
 def said_of(error: BaseException) -> str:
-    """Return the kind of an error with what it says, if anything."""
+    """Return the kind of an error with its message, if any."""
     said = str(error)
     return f"{type(error).__name__}: {said}" if said.strip() else type(error).__name__
 
 
 def place_of(error: BaseException) -> str:
-    """Say where an error was raised, as " (file:line in function)"; nothing where that is not known.
+    """Return where an error was raised, as " (file:line in function)"; empty if unknown.
 
-    It is the innermost place in the user's own code, where there is one: of the error, or of what caused it. An error
-    that simeval raises itself says what is wrong, and its place in simeval nothing.
+    It is the innermost place in the user's own code, if there is one: of the error, or of its cause. An error that
+    simeval raises itself explains the problem, and its place in simeval is left out.
     """
     raised: list[BaseException] = [error]
     while (cause := raised[-1].__cause__) is not None and cause not in raised:
@@ -137,7 +140,7 @@ def place_of(error: BaseException) -> str:
 
 
 def first_leaf(error: Exception) -> Exception:
-    """Return the first exception inside nested groups: one that stops the run, where there is one."""
+    """Return the first exception inside nested groups: one that stops the run, if there is one."""
     leaves = _leaves(error)
     leaf = next((leaf for leaf in leaves if isinstance(leaf, STOPS_THE_RUN)), leaves[0])
     if leaf is not error and leaf.__cause__ is None:

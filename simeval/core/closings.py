@@ -1,7 +1,7 @@
-"""Closings: messages in which a user only thanks and takes leave, so that no answer to them can be right or wrong.
+"""Closings: messages in which a user only gives thanks and says goodbye, so that no answer can be right or wrong.
 
-A message is one if known phrases cover it whole, clause by clause, and one of them thanks or says goodbye. A word
-that is not known, a question mark or a number makes it a question like any other.
+A message is one if known phrases cover it whole, clause by clause, and one of them thanks or says goodbye. A word that
+is not known, a question mark or a number makes it a question like any other.
 """
 
 import re
@@ -19,7 +19,7 @@ _CLAUSE = re.compile(r"[^.,!;:…\n()。．，！、；：；؛،।~–—]+")
 _ARABIC_MARKS = re.compile("[\u064b-\u0652\u0640]")
 _ASKED = ("?", "？", "؟", "¿", "\u037e")
 
-# Whoever says one of these leaves, even if the app waits for an answer.
+# A user who writes one of these leaves, even if the app waits for an answer.
 _FAREWELLS = """
 bye | byee | goodbye | good bye | see you | see ya | take care | farewell | cya | ttyl | talk to you later
 talk later
@@ -175,7 +175,7 @@ yes | yeah | yep | yup | sure | sounds good | that works | that sounds good | wo
 sim | tak
 да | так | نعم | כן | हाँ | evet | はい | 네 | 예 | 是的 | 可以 | 行
 """
-# Behind thanks a clause goes on with what they are for, behind "that's all" with what it was.
+# After thanks a clause goes on with their reason, after "that's all" with its object.
 _FOR = frozenset(["for", "für", "pour", "por", "per", "pela", "pelo", "de", "voor", "za", "för", "за", "pro", "to"])
 _OF_ALL = frozenset(["i", "we", "about"])
 NONE: frozenset[str] = frozenset()
@@ -190,10 +190,10 @@ _AND = re.compile(
 
 @lru_cache(maxsize=2_000)
 def takes_leave(text: str, *, after: str = "") -> bool:
-    """Return whether a message does nothing but thank and take leave.
+    """Return whether a message only gives thanks and says goodbye.
 
-    Where the message that it comes `after` asks or promises something, thanks alone are an answer, or wait for one;
-    a goodbye is still one. "Yes, thanks" is an answer unless what was asked is whether that is all.
+    If the message that it comes `after` asks or promises something, thanks alone are an answer, or wait for one; a
+    goodbye is still a closing. "Yes, thanks" is an answer, unless the question was whether that is all.
     """
     first = _FIRST.match(text)
     is_other = first is not None and first[0].isascii() and first[0].replace("’", "'").lower() not in _BY_FIRST
@@ -210,12 +210,12 @@ def takes_leave(text: str, *, after: str = "") -> bool:
         return False
     if "farewell" in kinds:
         return True
-    is_courtesy = any(mark in after for mark in _ASKED)  # where it asks nothing: "anything else?"
+    is_courtesy = any(mark in after for mark in _ASKED)  # if it asks nothing: "anything else?"
     return not asks(after) and not promises(after) and ("agreement" not in kinds or is_courtesy)
 
 
 def _kinds_in(clause: Sequence[str]) -> set[str] | None:
-    """Return of which kinds the phrases are that cover a clause; None where none cover it."""
+    """Return the kinds of the phrases that cover a clause; None if none cover it."""
     found: set[str] = set()
     place = 0
     while place < len(clause):

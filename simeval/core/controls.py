@@ -1,11 +1,11 @@
-"""Controls: conversations that are shown to a judge before it judges any, of which it is known what it must find.
+"""Controls: conversations with a known right verdict, shown to a judge before it judges any.
 
-it must fail   evasive          an answer that says nothing
+it must fail   evasive          an empty answer
                off_topic        a fluent answer to something else
                near_miss        a courteous answer to the point, with one thing wrong
                near_miss_again  another, for a judge that passed the first; one alone may be an accident
                counterexample   one of the suite's own, in place of all these
-it must pass   example          one of the suite's own, where it gives one
+it must pass   example          one of the suite's own, if it gives one
 """
 
 import re
@@ -47,7 +47,7 @@ _WORD = re.compile(r"\w{4,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRecord:
-    """What a judge gave a control, under a key of all that it depends on."""
+    """A judge's rating of a control, under a key of all its inputs."""
 
     key: str
     judge: str
@@ -58,15 +58,15 @@ class ControlRecord:
 
     @property
     def is_right(self) -> bool:
-        """Whether the judge found what it must."""
+        """Whether the judge's rating is right."""
         return (self.score >= MEETS_FROM) == (self.control == "example")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls:
-    """The controls of one expectation: simeval's own, with what its suite gives.
+    """The controls of one expectation: simeval's own, and those of its suite.
 
-    Near misses are made from what is `expected`, the expectation or its criteria, and from its `reference`.
+    Near misses are made from the `expected` text, the expectation or its criteria, and from its `reference`.
     """
 
     example: tuple[Message, ...] = ()
@@ -85,7 +85,7 @@ class Controls:
     def conversation(
         self, kind: ControlKind, *, given: str, when: str, expected_behavior: str, facts: str = ""
     ) -> tuple[Message, ...]:
-        """Return the conversation of a control; one that is only the app's answer opens with what a user would say."""
+        """Return the conversation of a control; one with only the app's answer opens with a message of the user."""
         if kind == "evasive":
             said: tuple[Message, ...] = (Message(role="assistant", content=EVASIVE),)
         elif kind == "off_topic":
@@ -122,7 +122,7 @@ def near_misses_said(controls: Sequence[ControlRecord]) -> list[str]:
 
 
 def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:
-    """Say of each judge that failed a control what it gave, and what to do."""
+    """Describe for each judge that failed a control its rating, and what to do."""
     wrong: dict[str, list[ControlRecord]] = {}
     for control in failed(controls):
         wrong.setdefault(control.judge, []).append(control)
@@ -143,15 +143,15 @@ def _complaint(judge: str, wrong: Sequence[ControlRecord]) -> str:
 
 
 def off_topic(text: str) -> str:
-    """Return the answer that shares the fewest words with what a scenario is about."""
+    """Return the answer that shares the fewest words with the topic of a scenario."""
     about = _words(text)
     return min(OFF_TOPIC, key=lambda answer: len(_words(answer) & about))
 
 
 def as_messages(shown: object, where: str) -> tuple[Message, ...]:
-    """Return a conversation that a suite shows: one message of the app's for a text.
+    """Return a conversation from a suite: one message of the app's for a text.
 
-    Raises DefinitionError for what is neither a text nor a list of messages, the app's among them.
+    Raises DefinitionError for anything but a text or a list of messages that includes the app's.
     """
     if isinstance(shown, str):
         require(bool(shown.strip()), where, found=shown, do="give the app's answer")

@@ -1,4 +1,4 @@
-"""What was said: messages and the finished conversation of a trial."""
+"""Messages, and the finished conversation of a trial."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ Ending = Literal[
     "goal_satisfied",  # the user left: the goal was reached, and that was confirmed
     "gave_up",  # the user left: had enough
     "handed_off",  # the user left: passed on to somebody else
-    "not_in_scenario",  # the user left: the app could not go on without what the scenario does not say
+    "not_in_scenario",  # the user left: the app could not go on without facts that the scenario lacks
     "turn_limit",
     "app_error",
-    "not_asked",  # the app said "later", refused our key or was not reached
+    "not_asked",  # the app answered "later", refused our key or was not reached
     "model_error",
     "world_error",
     "script_over",
@@ -43,14 +43,14 @@ UserFaultKind = Literal[
 ]
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off", "not_in_scenario")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it
-HELD_ANEW = "held_anew"  # in a first message's: the faults for which conversations of its trial were given up before
-GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simulated user nor the app said it
+HELD_ANEW = "held_anew"  # in a first message's: the faults of the trial's earlier conversations that were given up
+GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simulated user nor the app wrote it
 ATTACK = "attack"  # in an attacker's message: how it goes on from the answer before, which may be taken back
 AttackMove = Literal["goes_on", "instead"]
-SESSION = "session"  # in the metadata of an answer: what the conversation is called, by us or by the app
-WORLD = "trial_world"  # in a last message's: what was found of the trial's world when its conversation was over
-RECORDED_ANSWER = "recorded_answer"  # in a message's that is replayed: columns with what was answered to it before
-USER_FAULTS = "user_faults"  # in a message's metadata: what its simulated author did wrong, each kind with its evidence
+SESSION = "session"  # in the metadata of an answer: the name of the conversation, by us or by the app
+WORLD = "trial_world"  # in a last message's: the trial's world at the end of its conversation
+RECORDED_ANSWER = "recorded_answer"  # in a replayed message's: columns with the earlier answer to it
+USER_FAULTS = "user_faults"  # in a message's metadata: the faults of its simulated author, each kind with its evidence
 
 
 class ChatMessage(TypedDict):
@@ -60,18 +60,18 @@ class ChatMessage(TypedDict):
     content: str
 
 
-CONTEXT = "context"  # in the metadata of an answer: what was retrieved for it
+CONTEXT = "context"  # in the metadata of an answer: the texts retrieved for it
 FIRST_TEXT = "first_text_seconds"  # in the metadata of an answer that was streamed
-UNCHANGED: Any = object()  # the state of an AppResponse that names none: what it was before
+UNCHANGED: Any = object()  # the state of an AppResponse that names none: the one before
 
 
 @dataclass(frozen=True, slots=True)
 class AppResponse:
-    """What the app answered at one turn, and the state it wants back at the next (by default the same).
+    """The app's answer at one turn, and the state it needs back at the next (by default the same).
 
     `tool_calls` are kept in the transcript, one mapping a call, in whatever form the app reports them, and so is
-    `metadata`, such as the model it used. `context` is what was retrieved for this answer, one text or a list of them:
-    scorers such as Faithfulness read it.
+    `metadata`, such as the model it used. `context` is the text retrieved for this answer, or a list of them: scorers
+    such as Faithfulness read it.
     """
 
     response: str
@@ -85,8 +85,8 @@ class AppResponse:
 class Message:
     """One utterance. `seconds` is how long its author took: for the app, the measured latency.
 
-    Of one that was recorded elsewhere `started` may be None and `seconds` NaN, and `metadata` holds what its log
-    says: "model", "prompt_tokens", "completion_tokens" and the like.
+    In one recorded elsewhere `started` may be None and `seconds` NaN, and `metadata` holds the data of its log:
+    "model", "prompt_tokens", "completion_tokens" and the like.
     """
 
     role: Speaker
@@ -98,7 +98,7 @@ class Message:
 
     @property
     def is_response(self) -> bool:
-        """Whether the app said it, and not a script in its place."""
+        """Whether the app wrote it, and not a script in its place."""
         return self.role == "assistant" and GIVEN not in self.metadata
 
 
@@ -106,7 +106,7 @@ class Message:
 class Exchange:
     """One of the app's answers, by its place in the conversation, and the message that it answers; "" to none.
 
-    In one that `is_closing` the user only thanks and takes leave: nothing is asked that an answer could be right about.
+    In one that `is_closing` the user only gives thanks and says goodbye, so an answer can be neither right nor wrong.
     """
 
     place: int
@@ -127,28 +127,28 @@ class Conversation:
 
     @property
     def responses(self) -> tuple[Message, ...]:
-        """What the app said, in order; what a script gave as its answer is not among it."""
+        """The app's messages, in order, without those that a script gave as its answer."""
         return tuple(each for each in self.messages if each.is_response)
 
     @property
     def output(self) -> str:
-        """The app's last answer, one to a mere goodbye left out; empty where it said nothing."""
+        """The app's last answer, one to a mere goodbye left out; empty if it sent nothing."""
         found = last_exchange(self)
         return "" if found is None else self.messages[found.place].content
 
     @property
     def input(self) -> str:
-        """The user's message that `output` answers; where the app said nothing, the user's last one."""
+        """The user's message that `output` answers; if the app sent nothing, the user's last one."""
         return (last_exchange(self) or exchange_at(self, len(self.messages))).asked
 
     @property
     def first_input(self) -> str:
-        """The first thing the user said; empty where nothing was said."""
+        """The user's first message; empty without messages."""
         return next((message.content for message in self.messages if message.role == "user"), "")
 
     @property
     def user_faults(self) -> tuple[str, ...]:
-        """What the simulated user did wrong, by kind; empty where it did its part, or nobody has looked."""
+        """The faults of the simulated user, by kind; empty if it has none, or was not audited."""
         return tuple(kind for message in self.messages for kind in message.metadata.get(USER_FAULTS, ()))
 
     @property
@@ -158,7 +158,7 @@ class Conversation:
 
     @property
     def world(self) -> Mapping[str, Any] | None:
-        """What was found of the trial's world when the conversation was over; None where it had none.
+        """The trial's world at the end of the conversation; None without a world.
 
         That is its "state", and under "unmeasured" by path why parts of it are not known ("" is all of it).
         """
@@ -176,7 +176,7 @@ class Conversation:
 
 
 def last_exchange(conversation: Conversation) -> Exchange | None:
-    """Return the app's last answer to more than a goodbye, else its last one; None where it said nothing."""
+    """Return the app's last answer to more than a goodbye, else its last one; None if it sent nothing."""
     last = None
     for place in reversed(range(len(conversation.messages))):
         if conversation.messages[place].is_response:
@@ -207,10 +207,10 @@ def exchange_at(conversation: Conversation, place: int) -> Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What stands before a conversation that is to be held, or to go on where it was broken off.
+    """The messages before a conversation that starts, or that goes on after an interruption.
 
-    `system` is what an app that takes the whole history is to be told before all else; `turns` are those that the app
-    has answered already.
+    `system` is the first message to an app that takes the whole history; `turns` are the ones that the app has answered
+    already.
     """
 
     messages: tuple[Message, ...] = ()

@@ -13,7 +13,7 @@ from urllib.parse import unquote, unquote_plus
 
 from simeval.core.redaction import MASK, SHORTEST, Redactor
 
-MARK = 6  # hexadecimal digits that tell apart what is shown alike
+MARK = 6  # hexadecimal digits that distinguish names shown alike
 _ROUNDS = 100_000  # so that a short password cannot be guessed from the mark at any speed
 _WORD = r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|auth|credentials?|signature|sig|code)"
 _SECRET_NAME = re.compile(rf"{_WORD}$", re.IGNORECASE)
@@ -22,7 +22,7 @@ _USER = re.compile(r"(?<=//)([^\s/?#\"'<>]*|[^\s/?#@:\"'<>]*:(?!\d+(?:[/?#]|$))[
 _QUERY = re.compile(r"(?<=[?&;#])([^\s=&;#?\"'<>]*=)?([^\s&;#\"'<>]+)")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^\s\"'<>]+", re.IGNORECASE)
 _VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s\"'](?:(?!#\w+\Z)\S)*)"
-_ARGUMENTS = (  # of a command: where a value that is secret begins, and the value
+_ARGUMENTS = (  # of a command: the beginning of a secret value, and the value
     re.compile(rf"(?i:((?<!\S)-{{1,2}}[\w-]*{_WORD}(?:=|\s+)){_VALUE})"),
     re.compile(rf"(?i:((?<!\S)[\w-]*{_WORD}=){_VALUE})"),
     re.compile(r"(?i:((?:(?<!\S)-H\s*|--header(?:=|\s+))[\"']?[\w-]+:\s*)([^\"']+))"),
@@ -33,7 +33,7 @@ _SHAPES = Redactor()
 
 
 def shown_name(name: str) -> str:
-    """Return a name without its secrets; a mark tells apart names that differ in these alone."""
+    """Return a name without its secrets; a mark distinguishes names that differ only in these."""
     masked, _ = _read(name)
     return name if masked == name else f"{masked} ({mark_of(name)})"
 
@@ -49,7 +49,7 @@ def secrets_in(text: str) -> list[str]:
 
 
 def logs_in(url: str) -> bool:
-    """Return whether an address says who asks, by a user's name or a password."""
+    """Return whether an address contains credentials: a user's name or a password."""
     return _USER.search(url) is not None
 
 

@@ -35,7 +35,7 @@ def in_words(day: date) -> str:
 
 
 def day_of(moment: datetime) -> date:
-    """Return the day of a moment where this machine is; that of one without a time zone as it says."""
+    """Return the day of a moment in this machine's time zone; without a time zone, its own day."""
     return moment.date() if moment.tzinfo is None else moment.astimezone().date()
 
 

@@ -35,7 +35,7 @@ def below(name: str, declared: object) -> dict[str, Direction]:
 
 
 def direction_at(declared: object, path: str) -> Direction | None:
-    """Return the direction declared for the value at a path; None where none is.
+    """Return the direction declared for the value at a path; None without one.
 
     Of the paths in a mapping the longest counts that is this one or leads to it; "" leads to all.
     """

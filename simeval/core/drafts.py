@@ -1,6 +1,6 @@
 """Files that are written as drafts and then put in place, so that no reader ever sees half of one.
 
-A new file can be read by its owner alone; one that is there keeps its permissions.
+Only the owner can read a new file; an existing one keeps its permissions.
 """
 
 import os
@@ -15,7 +15,7 @@ OWNER_ALONE = 0o600
 
 
 def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
-    """Write a file, and its folder where there is none. Raises OSError."""
+    """Write a file, and create its folder if it is missing. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path, errors=errors) as file:
         file.write(text)
@@ -23,9 +23,9 @@ def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
 
 @contextmanager
 def whole(path: str | Path, *, errors: str = "backslashreplace", newline: str | None = None) -> Iterator[TextIO]:
-    """Open a file to be written, which is put in place when all of it is there. Raises OSError.
+    """Open a file for writing, and put it in place once it is complete. Raises OSError.
 
-    Where no draft can stand beside it, and for what is no file, such as a pipe, it is written itself.
+    If no draft can be beside it, and for special files, such as a pipe, it is written directly.
     """
     target = Path(os.path.realpath(path))
     is_file = target.is_file() or not target.exists()
@@ -46,5 +46,5 @@ def whole(path: str | Path, *, errors: str = "backslashreplace", newline: str | 
 
 
 def privately(path: str, flags: int) -> int:
-    """Open a file, a new one for its owner alone: what `open` takes as its opener."""
+    """Open a file, a new one for its owner alone: an opener for `open`."""
     return os.open(path, flags, OWNER_ALONE)

@@ -11,7 +11,7 @@ from simeval.core.setting_field import VERDICTS, about
 from simeval.errors import DefinitionError
 
 WHEN_UNTOLD = "cannot tell"
-ESCALATION = "escalation"  # of a score's details: what each judge gave, and why it was left to the second
+ESCALATION = "escalation"  # of a score's details: each judge's rating, and why the second was asked
 _BAND = re.compile(r"rating (\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)")
 
 
@@ -24,7 +24,7 @@ class EscalationRule:
 
     @classmethod
     def of(cls, text: object, name: str = "escalate") -> Self:
-        """Return the rule that a text says. Raises DefinitionError."""
+        """Return the rule in a text. Raises DefinitionError."""
         parts = text.split(" or ") if isinstance(text, str) else []
         bands = [found for part in parts if (found := _BAND.fullmatch(part.strip()))]
         untold = [part for part in parts if part.strip() == WHEN_UNTOLD]
@@ -52,7 +52,7 @@ def require_two(judges: Sequence[str], when: str | None) -> None:
 
 
 def judges_said(judges: Sequence[str], when: str | None) -> str:
-    """Return who judges, in words: a panel, or one judge that escalates to another, and when."""
+    """Describe the judges in words: a panel, or one judge that escalates to another, and when."""
     return " + ".join(judges) if when is None else f"{judges[0]} (escalating to {judges[1]} at {when})"
 
 

@@ -1,4 +1,4 @@
-"""Which event loop is running: simeval needs asyncio, because aiohttp and LiteLLM, by which models are called, do."""
+"""The running event loop: simeval needs asyncio, because aiohttp and LiteLLM, which call models, do."""
 
 import asyncio
 

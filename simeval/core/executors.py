@@ -1,4 +1,4 @@
-"""Where trials are run: the names that the setting `executor` may have, and what else it may be."""
+"""Where trials run: the names that the setting `executor` may have, and its other values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ FORMER = ("workers", "postgres", "postgresql")  # names of the queue that a stor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayExecutor:
-    """Runs trials on a Ray cluster: so many actors, each of which holds conversations and measures them.
+    """Runs trials on a Ray cluster: a number of actors that each hold conversations and measure them.
 
     `address` is that of a cluster ("auto", "ray://head:10001"); without one it is RAY_ADDRESS, or a cluster that is
-    started on this machine. Each actor takes `num_cpus`, and `num_gpus` where scorers have models of their own, of its
-    node. `runtime_env` is what Ray makes ready on the nodes. Raises DefinitionError.
+    started on this machine. Each actor takes `num_cpus`, and `num_gpus` for scorers with models of their own, of its
+    node. `runtime_env` is the environment that Ray prepares on the nodes. Raises DefinitionError.
     """
 
     address: str | None = None

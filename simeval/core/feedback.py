@@ -1,4 +1,4 @@
-"""Feedback: what a person or a program says of a stored trial, or of an example of a dataset."""
+"""Feedback: a person's or a program's opinion of a stored trial, or of an example of a dataset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,7 +10,7 @@ from uuid import uuid4
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.errors import DefinitionError
 
-Labeller = Literal["", "person", "model", "program"]  # who gave a label; what is said otherwise has none
+Labeller = Literal["", "person", "model", "program"]  # who gave a label; other feedback has none
 PERSON: Labeller = "person"  # the labeller whose labels count as people's
 
 
@@ -26,11 +26,11 @@ def _new_id() -> str:
 class Feedback:
     """A score, a comment or both, under a key, from a source.
 
-    A label of the labelling queue says by which kind of `labeller` it was given; only those by a person count as
-    people's. Its `inclusion` is the probability with which its trial was drawn, its score None where it was skipped.
+    A label of the labelling queue names the kind of `labeller` who gave it; only those by a person count as people's.
+    Its `inclusion` is the probability that its trial was drawn, its score None if it was skipped.
 
-    It is of a trial, by `run_id`, `trial` and `scenario` (the title, which may be left out where the run has only
-    one), or of an example, by the name of its `dataset` and the `example`'s key. Raises DefinitionError.
+    It is of a trial, by `run_id`, `trial` and `scenario` (the title, optional if the run has only one), or of an
+    example, by the name of its `dataset` and the `example`'s key. Raises DefinitionError.
     """
 
     key: str
@@ -86,7 +86,7 @@ NAMES = tuple(each.name for each in fields(Feedback))
 
 
 def encode_feedback(feedback: Feedback) -> dict[str, Any]:
-    """Return feedback as it is exported, one JSON object a line; what is empty is left out."""
+    """Return feedback for export, one JSON object a line, without empty fields."""
     values = {name: getattr(feedback, name) for name in NAMES}
     return {
         name: value.isoformat() if isinstance(value, datetime) else value

@@ -1,4 +1,4 @@
-"""What is said about a user, turned into what the user says."""
+"""Turn sentences about a user into the user's own words."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _OF_ONE = (*((re.compile(rf"\b{each}\b"), "my") for each in ("her", "his")), (re
 
 
 def first_person(sentence: str) -> str:
-    """Turn what is said about the user ("The user asks", "You want") into what the user says."""
+    """Turn a sentence about the user ("The user asks", "You want") into the user's own words."""
     text = _QUESTION.sub("wants to know ", sentence)
     about_user = _ABOUT_USER.match(text)
     if about_user:
@@ -66,7 +66,7 @@ _QUESTIONS: Mapping[str, tuple[str, str]] = {  # about nothing that has a name, 
 
 
 def opening(when: str) -> str:
-    """Return what a user says first who tries what `when` tells of them, as far as that can be turned into it."""
+    """Return a first message of a user who tries to do `when`, as far as it can be turned into one."""
     sentence = _SENTENCE_END.split(when.strip())[0].rstrip(".").strip()
     if found := _THEY.match(sentence):
         verb = found["verb"].lower()

@@ -1,4 +1,4 @@
-"""Whose code a place in a program is: the user's own is what an error is told by."""
+"""Whose code a place in a program is: an error names the user's own."""
 
 import os
 from functools import lru_cache, partial
@@ -13,9 +13,9 @@ _LIBRARY = Path(os.__file__).parent
 
 
 def defined_at(function: object) -> str:
-    """Return where a function of the user's own stands, as "file, line 3"; nothing where that is not known.
+    """Return where a function of the user's own is, as "file, line 3"; empty if unknown.
 
-    Of what a generator function gave, it is where that function stands.
+    For a generator, it is the place of its function.
     """
     found: Any = function.func if isinstance(function, partial) else function
     code: Any

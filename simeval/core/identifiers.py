@@ -1,11 +1,11 @@
-"""Facts that stand in a text to the letter: identifiers, numbers, dates, addresses, quoted names."""
+"""Literal facts in a text: identifiers, numbers, dates, addresses, quoted names."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-_LETTER = "A-Za-z0-9_\u00c0-\u052f"  # of scripts whose words have spaces; others may stand close to a number
+_LETTER = "A-Za-z0-9_\u00c0-\u052f"  # of scripts whose words have spaces; others may be close to a number
 _EMAIL = rf"[{_LETTER}.+-]+@[{_LETTER}-]+(?:\.[{_LETTER}-]+)+"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
 _DATE = (
@@ -30,30 +30,30 @@ LEAST_DIGITS = 2  # of it, but for codes such as JG7FMM
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A value that names one thing: as it was written, what of it counts, and its shape."""
+    """A value that names one thing: as it was written, the part that counts, and its shape."""
 
     written: str
     value: str
     shape: str
 
 
-@lru_cache(maxsize=1_000)  # what a scenario says is read again at every turn
+@lru_cache(maxsize=1_000)  # a scenario's text is read again at every turn
 def details(text: str) -> tuple[str, ...]:
-    """Return the facts of a text that can be told one by one, each once, in order."""
+    """Return the facts of a text that can be listed one by one, each once, in order."""
     found = [(match.start(), match[0].strip("#")) for match in _DETAIL.finditer(plain_digits(text))]
     found += [(match.start(1), match[1]) for match in re.finditer(_QUOTED, text)]
     return tuple(dict.fromkeys(each for _, each in sorted(found)))
 
 
 def names_of_things(text: str) -> tuple[str, ...]:
-    """Return the identifiers and quoted names of a text, which whoever tells of these things must write."""
+    """Return the identifiers and quoted names of a text, which any message about these things must contain."""
     quoted = [match[1] for match in re.finditer(_QUOTED, text) if squeezed(match[1])]
     return (*(each.written for each in identifiers(text)), *quoted)
 
 
-@lru_cache(maxsize=2_000)  # what was said is read again at every turn
+@lru_cache(maxsize=2_000)  # a message is read again at every turn
 def told_details(script: str, text: str) -> frozenset[str]:
-    """Return the facts of a script that a text tells."""
+    """Return the facts of a script that occur in a text."""
     return frozenset(each for each, bare in _with_bare(script) if _is_in(each, bare, text))
 
 
@@ -63,7 +63,7 @@ def _with_bare(script: str) -> tuple[tuple[str, str], ...]:
 
 
 def is_told(detail: str, texts: Iterable[str]) -> bool:
-    """Return whether a fact stands in one of these texts, however it is spaced and written."""
+    """Return whether a fact occurs in one of these texts, however it is spaced and written."""
     bare = squeezed(detail)
     return any(_is_in(detail, bare, text) for text in texts)
 
@@ -113,7 +113,7 @@ def _identifiers(text: str) -> Iterator[Identifier]:
 
 
 def _shape(code: str) -> str:
-    """Return what identifiers of one kind have in common; "" for what is none."""
+    """Return the common part of identifiers of one kind; "" if it is none."""
     digits = sum(letter.isdigit() for letter in code)
     is_code = digits >= LEAST_DIGITS or (code.isupper() and len(_RUN.findall(code.casefold())) > 2)
     if not is_code or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):

@@ -1,4 +1,4 @@
-"""What a run writes its entries to: a store, or something of the user's own."""
+"""The destination of a run's entries: a store, or an object of the user's own."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ class Journal(Protocol):
     """Keeps entries in the order given. `append` may block; entries are safe when it returns."""
 
     def append(self, run_id: str, entries: Sequence[Any]) -> None:
-        """Keep a batch of one run's entries: what was begun, said, judged or concluded. Raises StoreError."""
+        """Store a batch of one run's entries: trials begun, messages, ratings, verdicts. Raises StoreError."""
 
     def close(self) -> None:
-        """Release what is held open."""
+        """Release open resources."""

@@ -1,4 +1,4 @@
-"""What is said of the settings of what judges are shown."""
+"""Help texts of the settings for judges."""
 
 from simeval.core.setting_checks import require_path
 from simeval.core.setting_field import VERDICTS, about

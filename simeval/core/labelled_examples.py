@@ -12,30 +12,30 @@ from simeval.errors import DefinitionError
 
 MOST = 4  # of one expectation: each makes every prompt of its judge longer by a conversation
 NEEDED = ("expected_behavior", "label", "transcript")
-PASSING = 6.0  # the rating from which on a label is a pass
+PASSING = 6.0  # the lowest rating that is a pass
 HASH_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledExample:
-    """A conversation, as it stands in a file of labels, and whether people pass it."""
+    """A conversation, as a file of labels has it, and whether people pass it."""
 
     transcript: str
     passes: bool
 
     @property
     def key(self) -> str:
-        """What tells its conversation from others."""
+        """Identifies its conversation."""
         return transcript_key(self.transcript)
 
 
 def transcript_key(transcript: str) -> str:
-    """Return what tells the conversation of a file of labels from others."""
+    """Return a key that identifies the conversation of a file of labels."""
     return sha256(" ".join(transcript.split()).encode()).hexdigest()[:HASH_DIGITS]
 
 
 def read_examples(path: Path) -> Mapping[str, Sequence[LabelledExample]]:
-    """Return the examples of a file that `simeval agree --sample` wrote and people filled in, by what is expected.
+    """Return the examples of a file that `simeval agree --sample` wrote and people filled in, by expectation.
 
     Of each expectation at most four, passes and failures by turns, the first of the file first. Rows without a label
     are none. Raises DefinitionError.
@@ -55,7 +55,7 @@ def read_examples(path: Path) -> Mapping[str, Sequence[LabelledExample]]:
 
 
 def expectation_key(expected: str) -> str:
-    """Return what is expected, so that spaces make no difference."""
+    """Return an expectation without differences in spaces."""
     return " ".join(expected.split())
 
 

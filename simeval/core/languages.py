@@ -1,4 +1,4 @@
-"""In which language a message is, as far as its script and its commonest words tell; nothing is guessed."""
+"""The language of a message, as far as its script and its commonest words show it; nothing is guessed."""
 
 import re
 import unicodedata
@@ -61,9 +61,9 @@ _CALLED = {
     "Devanagari": "Hindi or another language of its script", "Chinese or Japanese": "Chinese",
 }  # fmt: skip
 ANY = "any"  # the language of whoever speaks of languages
-_LEAST_WORDS = 5  # of a message whose language its words tell
+_LEAST_WORDS = 5  # of a message, to detect its language by words
 _LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
-_LEAST_LETTERS = 4  # of a message whose language its script tells
+_LEAST_LETTERS = 4  # of a message, to detect its language by script
 _SCRIPTS = {
     "CYRILLIC": "Cyrillic", "GREEK": "Greek", "ARABIC": "Arabic", "HEBREW": "Hebrew", "DEVANAGARI": "Devanagari",
     "THAI": "Thai", "HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese or Japanese",
@@ -73,7 +73,7 @@ _SCRIPTS = {
 
 @lru_cache(maxsize=10_000)
 def language_of(text: str) -> str:
-    """Return the language of a text, or the script where that tells more than one; "" where neither can be told."""
+    """Return the language of a text, or the script if that is clearer; "" if neither is clear."""
     if script := _script(text):
         return script
     plain = text.replace("’", "'").casefold()
@@ -108,13 +108,13 @@ def is_common(word: str) -> bool:
 
 
 def called(language: str) -> str:
-    """Return what a person calls a language that was told; "" where none was."""
+    """Return a person's name for a detected language; "" without one."""
     return _CALLED.get(language, language)
 
 
-@lru_cache(maxsize=10_000)  # what a scenario says is read again with every conversation
+@lru_cache(maxsize=10_000)  # a scenario's text is read again with every conversation
 def named_languages(text: str) -> frozenset[str]:
-    """Return the languages that a text names; ANY is among them where it speaks of languages as such."""
+    """Return the languages that a text names; ANY is among them if it mentions languages as such."""
     return languages_of("language name", typed(text))
 
 
@@ -124,5 +124,5 @@ def has_latin_letters(text: str) -> bool:
 
 
 def is_script(language: str) -> bool:
-    """Return whether a language was told by its script."""
+    """Return whether a language was detected by its script."""
     return bool(language) and language not in _WORDS

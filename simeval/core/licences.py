@@ -1,4 +1,4 @@
-"""Licences of judges: what a judge was found to be worth, of near misses and right answers, before it judges.
+"""Licences of judges: how well a judge rated near misses and right answers, before it judges.
 
 judge-test  ──▶ JudgeLicence ──▶ the store, under a key of judge, form of reply, prompt and options
 the run     ◀── the licence under its own key; another model, prompt or option has another key, so none
@@ -30,7 +30,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeLicence:
-    """What a judge was tested on, when, and with which result; `form` says how it judged, `key` what it holds for."""
+    """The test of a judge: when, with which result; `form` is how it judged, `key` the setting it is valid for."""
 
     key: str
     judge: str
@@ -65,9 +65,9 @@ class JudgeLicence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryFinding:
-    """Whether a judge answers as it did; `p_value` is None where nothing was kept before.
+    """Whether a judge answers as before; `p_value` is None without earlier answers.
 
-    `problem` says why it could not be asked: then nothing is kept, and nothing is known.
+    `problem` is why it could not be asked: then nothing is stored, and nothing is known.
     """
 
     judge: str

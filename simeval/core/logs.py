@@ -1,8 +1,8 @@
-"""The package's logger, and the one function that shows what it writes.
+"""The package's logger, and the one function that shows its records.
 
-Nothing is shown until somebody asks: simeval logs to the standard logger "simeval" and leaves handlers to
-the application. `configure_logging` is what the command line calls. Whatever is logged loses what looks like a
-key; secrets that do not are taken out by those who know them.
+Nothing is shown until somebody asks: simeval logs to the standard logger "simeval" and leaves handlers to the
+application. The command line calls `configure_logging`. Every record loses anything that looks like a key; code that
+knows other secrets takes them out.
 """
 
 import json
@@ -26,13 +26,13 @@ from simeval.core.terminal import Terminal, written
 from simeval.core.validation import require
 
 LOGGER = "simeval"
-DETAILS = "simeval.details"  # what is known before a run that not everybody wants to read
+DETAILS = "simeval.details"  # known before a run, and not wanted by everybody
 _SHAPES = Redactor()
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What is logged: a text and its fields. As the message of a record any handler shows both."""
+    """A log event: a text and its fields. As the message of a record any handler shows both."""
 
     text: str
     fields: Mapping[str, Any]
@@ -59,7 +59,7 @@ def _as_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> M
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """Return what happened, without its fields."""
+    """Return the text of an event, without its fields."""
     return record.msg.text if isinstance(record.msg, _Event) else record.getMessage()
 
 
@@ -72,7 +72,7 @@ def _logger(name: str) -> BoundLogger:
         logging.getLogger(name),
         processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
         wrapper_class=BoundLogger,
-    ).bind()  # what is not bound looks for its configuration at every call
+    ).bind()  # an unbound logger looks for its configuration at every call
     return made
 
 
@@ -80,7 +80,7 @@ log, details = _logger(LOGGER), _logger(DETAILS)
 
 
 def warn_all(message: str) -> None:
-    """Warn of what concerns all trials, without the names of the one at hand."""
+    """Warn of a problem of all trials, without the names of the current one."""
     Context().run(log.warning, message)
 
 
@@ -93,10 +93,10 @@ def configure_logging(
     form: Literal["text", "json"] = "text",
     detailed: bool = False,
 ) -> list[str]:
-    """Show simeval's log on standard error, as readable text or as JSON lines; return the list that warnings go to.
+    """Show simeval's log on standard error, as readable text or as JSON lines; return the list of its warnings.
 
-    INFO tells what is run, `detailed` also what is foreseen and what each requirement accepts; DEBUG adds every retry,
-    prompt, reply, transcript and judge's reasoning. Calling it again replaces what was shown before.
+    INFO reports the run, `detailed` also the forecast and the acceptance of each requirement; DEBUG adds every retry,
+    prompt, reply, transcript and judge's reasoning. Calling it again replaces the earlier display.
     """
     logger = logging.getLogger(LOGGER)
     handler = _BesideTheBar()
@@ -109,7 +109,7 @@ def configure_logging(
 
 
 def set_log_level(level: Level) -> None:
-    """Show as much of simeval's log as a level says.
+    """Show as much of simeval's log as a level allows.
 
     A program that has handlers of its own, on the root logger or on "simeval", keeps them, and they get as much; else
     it is shown as configure_logging does. Raises DefinitionError.
@@ -126,7 +126,7 @@ def set_log_level(level: Level) -> None:
 
 
 class _BesideTheBar(logging.Handler):
-    """Writes to standard error without tearing a progress bar that is being shown there; `warned` has what warns."""
+    """Writes to standard error without tearing a progress bar that is being shown there; `warned` has the warnings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class _TextFormatter(logging.Formatter):
 
 
 def _fitting(when: str, said: str) -> list[str]:
-    """Return what is said in lines that fit the terminal; in one where standard error is none, for whoever searches."""
+    """Return a text in lines that fit the terminal; on one line if standard error is none, for searches."""
     if not sys.stderr.isatty():
         return [f"{when}{said}"]
     return Terminal(width=get_terminal_size().columns).wrap(said, first=when)

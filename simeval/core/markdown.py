@@ -12,7 +12,7 @@ MOST_BYTES = 60_000  # a comment holds 65,536 characters, a step summary a megab
 LONGEST_TEXT = 400  # characters of a cell or a line
 LONGEST_BLOCK = 6_000  # characters of a folded block
 LONGEST_REPORT = 14_000  # characters of a report that is one block: of four bytes each at the most
-FOR_THE_REST = 600  # bytes kept for what is said of that which was left out
+FOR_THE_REST = 600  # bytes for the note on the parts left out
 BREAK = "\u200b"  # seen by nobody; a name or a number behind it is not looked up
 _MEANT = re.compile(r"[&<>\"'\\`*_\[\]{}|~$#^!]")
 _LOOKED_UP = re.compile(r"(@|#|\bGH-|\bwww\.|:(?=//))(?=[\w/])", re.IGNORECASE)
@@ -73,7 +73,7 @@ class Part:
 
 
 def fitted(head: str, parts: Sequence[Part], foot: str = "", *, whole: str, most: int = MOST_BYTES) -> str:
-    """Join parts to a page of at most `most` bytes, which says what was left out, and where the `whole` is."""
+    """Join parts to a page of at most `most` bytes, which names the parts left out, and where the `whole` is."""
     room = most - FOR_THE_REST - _size(head) - _size(foot)
     said, left_out = [head], []
     for part in parts:

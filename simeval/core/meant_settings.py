@@ -7,7 +7,7 @@ from typing import Any
 from simeval.core.setting_field import about_of
 from simeval.core.validation import closest
 
-_ELSEWHERE: Mapping[str, str] = {  # what people call settings, and models, that are called otherwise here
+_ELSEWHERE: Mapping[str, str] = {  # other tools' names of settings, and of models
     "budget": "max_cost_usd",
     "judge": "judge_model",
     "model": "judge_model",
@@ -25,7 +25,7 @@ def other_names(settings: Sequence["Field[Any]"]) -> Mapping[str, str]:
 
 
 def meant_setting(name: str, settings: Sequence["Field[Any]"], beside: Sequence[str] = ()) -> str:
-    """Ask whether a setting was meant, or what stands `beside` them, that is nearly called so; else nothing."""
+    """Ask whether a setting with a similar name was meant, or one of the names `beside` them; else ""."""
     known = [*(each.name for each in settings), *beside]
     meant = other_names(settings).get(name)
     return f"did you mean {meant!r}?" if meant in known else closest(name, known)

@@ -7,7 +7,7 @@ from typing import Any
 SHORT = 1_000  # characters; shorter texts hold no data that is worth a name
 LONG_WORD = 60  # characters; data has no shorter lines
 KINDS = ("image", "audio", "video", "file", "document")  # words in the type of a part that is no text
-PARTS = "content_parts"  # in a message's metadata: its content in parts, of which some are no text
+PARTS = "content_parts"  # in a message's metadata: its content in parts, if some are no text
 _TYPES = ("mediaType", "media_type", "mimeType", "mime_type")
 _WORD = r"[A-Za-z0-9+/_-]"
 _DATA = re.compile(
@@ -25,7 +25,7 @@ _BEGINNINGS: Mapping[str, str] = {  # of data in base 64
 
 
 def shown(text: str) -> str:
-    """Return a text in which data, such as an image in base 64, is named with its size."""
+    """Return a text with data, such as an image in base 64, replaced by its kind and size."""
     if len(text) < SHORT or max(map(len, text.split()), default=0) < LONG_WORD:
         return text  # twenty times as quick as to search
     return _DATA.sub(_named, text)

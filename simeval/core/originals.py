@@ -1,4 +1,4 @@
-"""Names of the tools that simeval stands for, and what they are called here; docs/reference/originals.md tells more."""
+"""Names of the tools that simeval replaces, and their names here; docs/reference/originals.md has more."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -137,7 +137,7 @@ OF_SCENARIOS: Mapping[str, str] = {
 
 
 class AnswersOriginals:
-    """Makes a class say what an original's argument is called here; the class names those in `originals`."""
+    """Makes a class explain the name here of an original's argument; the class lists these in `originals`."""
 
     __slots__ = ()
     originals: ClassVar[Mapping[str, str]] = {}
@@ -154,9 +154,9 @@ class AnswersOriginals:
 
 
 def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return __getattr__, __dir__ and __all__ of a package by its stub; an original's name says what it is called here.
+    """Return __getattr__, __dir__ and __all__ of a package by its stub; an original's name gives its name here.
 
-    Raises AttributeError for a name that there is not, and ImportError with that sentence where one is imported.
+    Raises AttributeError for an unknown name, and ImportError with that sentence if one is imported.
     """
     found, listed, names = attach(package, file)
 
@@ -182,6 +182,6 @@ def require_own_arguments(
 
 
 def originals_among(given: Collection[str], own: Collection[str], originals: Mapping[str, str]) -> str:
-    """Say what the arguments that are an original's, and not its own, are called here; nothing if there is none."""
+    """Return the names here of the arguments that are an original's, and not its own; empty without any."""
     strange = [name for name in given if name in originals and name not in own]
     return "; ".join(f"{name}=: in simeval it is {originals[name]}" for name in strange)

@@ -15,8 +15,8 @@ digit): each text that the pattern matches has one, so that few patterns are tri
     value                           a weekday, a month, an amount, a time, a number of three digits
     purchase                        an order, or its parcel
     asks when, tells when           a question for a time; a day, a time or a span (and the same of prices)
-    pushes back                     a user does not take what the app says as it is
-    own name, given name            somebody says its name; a scenario says one
+    pushes back                     a user does not accept the app's reply as it is
+    own name, given name            somebody gives a name; a scenario has one
     language name                   a language is named: the one that the row has as its own
     asked for KIND                  a scenario asks for what would be a fault of this kind elsewhere
 """

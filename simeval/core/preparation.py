@@ -1,4 +1,4 @@
-"""What is made ready before the first trial of a scenario: rubrics, and what judges make of controls."""
+"""The preparation before the first trial of a scenario: rubrics, and judges' ratings of controls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from simeval.core.trial import Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """What an expectation will be judged by, what its judges gave to controls, and why it cannot be judged, if so."""
+    """How an expectation will be judged, its judges' ratings of controls, and why it cannot be judged, if so."""
 
     rubric: RubricRecord | None = None
     controls: tuple[ControlRecord, ...] = ()
@@ -19,7 +19,7 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What has been made ready of a scenario, by the places of its expectations; `is_ready` when that was the last."""
+    """The preparations of a scenario so far, by expectation number; `is_ready` after the last."""
 
     scenario: int
     found: Mapping[int, Preparation] = field(default_factory=dict)

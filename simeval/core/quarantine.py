@@ -33,7 +33,7 @@ class Quarantine:
         return day < self.until
 
     def told(self, title: str, outcome: Outcome, *, holds: bool) -> str:
-        """Say what it means for the scenario with this title."""
+        """Describe its effect on the scenario with this title."""
         if holds:
             return f"in quarantine until {self.until} ({self.reason}): {title!r} {DOES[outcome]}, which decides nothing"
         ended = f"the quarantine of {title!r} ended on {self.until} ({self.reason}), so that it decides again"

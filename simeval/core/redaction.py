@@ -1,7 +1,7 @@
 """Secrets are taken out of every text that could reach a log, a journal or a report.
 
-Known are the values of secret options and of the environment's keys, tokens and passwords; beside them go what
-matches the user's own patterns, and what has the shape of a key.
+It knows the values of secret options and of the environment's keys, tokens and passwords; it also masks matches of the
+user's own patterns, and texts in the shape of a key.
 """
 
 import json
@@ -17,9 +17,9 @@ from simeval.core.serialization import nested, plain
 from simeval.errors import DefinitionError
 
 MASK = "[secret]"
-CUT = "…"  # behind what is quoted in part
+CUT = "…"  # at the end of a partial quotation
 SHORTEST = 8  # characters; shorter values would mask ordinary words
-SHORTEST_LEARNT = 6  # of what is known to be secret
+SHORTEST_LEARNT = 6  # of a known secret
 
 _NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_?\d+)?$", re.IGNORECASE)
 _HEADERS = ("headers", "extra_headers")
@@ -28,10 +28,10 @@ _OPEN_HEADERS = frozenset(
     | {"origin", "referer", "user-agent", "x-title"}
 )
 _PASSWORD = re.compile(r"://[^\s/:@]{0,100}:([^\s/@]+)@")
-_KEPT_IN_URLS = ("", "/", "?/:@-._~!$'()*,")  # what clients leave as it is in a query
+_KEPT_IN_URLS = ("", "/", "?/:@-._~!$'()*,")  # characters that clients leave as they are in a query
 _NAMED_VALUE = re.compile(r"=\s*\"?([^\";,\s]+)")  # in a header: of a cookie, for instance
-# What people write where a key is asked for and none is needed, and what passwords are called in examples: as
-# secrets they would mask the words of every conversation.
+# Texts that people use when a key is asked for and none is needed, and passwords in examples: as secrets they would
+# mask the words of every conversation.
 _PLACEHOLDERS = frozenset(
     {"anything", "changeme", "development", "disabled", "localhost", "not-needed", "password", "placeholder"}
     | {"postgres", "undefined"}
@@ -46,7 +46,7 @@ _PEM_ENDS = r"(?:[^-]|-(?!----))*+-----END [A-Z ]{0,40}-----"
 _PEM_CUT = r"(?:\s|\\[nr])*+[A-Za-z0-9+/=]{30,}[A-Za-z0-9+/=\s\\]*"
 _SCHEME = r"(?:bearer|basic|token|digest|negotiate|api-?key)"
 
-# Each kind of key: a text that it holds, in lower case, or several of which it holds one; and its pattern, whose
+# Each kind of key: a text that it contains, in lower case, or several, one of which it contains; and its pattern, whose
 # groups, if any, are kept.
 _KINDS: Sequence[tuple[Sequence[str], str]] = (
     (["private key"], rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----(?:{_PEM_ENDS}|{_PEM_CUT})"),
@@ -72,7 +72,7 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
 
 
 def _shapes() -> Sequence[tuple[str, re.Pattern[str], str]]:
-    """Return a row for each text that tells a kind of key: finding it is twenty times as quick as the pattern."""
+    """Return a row for each text that occurs in a kind of key: finding it is twenty times as quick as the pattern."""
     compiled = [(markers, re.compile(pattern, re.ASCII)) for markers, pattern in _KINDS]
     return tuple(
         (marker, pattern, "".join(rf"\{group}" for group in range(1, pattern.groups + 1)) + MASK)
@@ -86,9 +86,9 @@ _SHAPES = _shapes()
 
 @dataclass(slots=True)
 class Redactor:
-    """Masks known secrets, what matches the user's patterns, and what looks like a key or a password.
+    """Masks known secrets, matches of the user's patterns, and texts that look like a key or a password.
 
-    It may learn more of them: whoever holds it masks these, too, from then on.
+    It may learn more of them: everything that shares it masks these, too, from then on.
     """
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -98,7 +98,7 @@ class Redactor:
     def of(cls, values: Iterable[object], *, patterns: Sequence[str | re.Pattern[str]] = ()) -> "Redactor":
         """Know `values` (the options of a model) and the environment's keys, tokens, secrets and passwords.
 
-        `patterns` are regular expressions of further secrets. Raises DefinitionError for one that cannot be used.
+        `patterns` are regular expressions of further secrets. Raises DefinitionError for an invalid pattern.
         """
         environment = [value for name, value in os.environ.items() if _NAMES.search(name)]
         environment += [part for value in os.environ.values() if "://" in value for part in _PASSWORD.findall(value)]
@@ -127,7 +127,7 @@ class Redactor:
         return text
 
     def _without_beginnings(self, text: str) -> str:
-        """Return a text with the beginnings of secrets masked that it quotes up to where it is cut off."""
+        """Return a text that masks the beginnings of secrets quoted up to a cut."""
         begins = re.compile("|".join({re.escape(secret[:SHORTEST_LEARNT]) for secret in self.secrets}))
         for found in reversed([*begins.finditer(text)]):
             end = text.find(CUT, found.end())
@@ -137,7 +137,7 @@ class Redactor:
 
 
 def clean_values(value: object, clean: Callable[[str], str]) -> Any:
-    """Return a value with `clean` applied to every text in it, however deep; what is neither text nor number is one."""
+    """Return a value with `clean` applied to every text in it, however deep; any other object becomes its text."""
 
     def leaf(found: object) -> Any:
         if isinstance(found, str):
@@ -166,7 +166,7 @@ def _cleaned_message(message: Message, clean: Callable[[str], str]) -> Message:
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:
-    """Return a name that is not taken: two that differ in what is masked stay two."""
+    """Return a name that is not taken: two that differ in the masked part stay two."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -175,12 +175,12 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a name says that what it names is secret."""
+    """Return whether a name marks its value as secret."""
     return _NAMES.search(name) is not None
 
 
 def secret_options(options: Mapping[str, object]) -> list[object]:
-    """Return the values of those options whose name says that they are secret, and of all headers."""
+    """Return the values of the options with a secret name, and of all headers."""
     found: list[object] = []
     for name, value in options.items():
         if isinstance(value, Mapping):
@@ -210,7 +210,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    """Compile a pattern of the user's. Raises DefinitionError where it is none, or would match everywhere."""
+    """Compile a pattern of the user's. Raises DefinitionError if it is invalid, or would match everywhere."""
     written = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
     where, do = f"secret pattern {written!r}", "write a regular expression that matches a secret and nothing else"
     if not isinstance(written, str):

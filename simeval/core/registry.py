@@ -21,11 +21,11 @@ class Registry:
     suffix: str
 
     def find(self, name: str) -> type | None:
-        """Return the class of a name such as "token_f1"; None where there is none."""
+        """Return the class of a name such as "token_f1"; None if it is unknown."""
         return self.find_class(self._classes.get(name, ""))
 
     def find_class(self, class_name: str) -> type | None:
-        """Return the class of its own name, such as "TokenF1"; None where it is not one of these."""
+        """Return the class of its own name, such as "TokenF1"; None if it is not one of these."""
         if class_name not in self._classes.values():
             return None
         found = getattr(import_module(self.package), class_name)

@@ -22,7 +22,7 @@ from tenacity.wait import wait_base
 
 from simeval.core.retry_config import RetryConfig
 
-LONGEST_RETRY_AFTER = 120.0  # seconds; who asks for more is not waited for
+LONGEST_RETRY_AFTER = 120.0  # seconds; a longer request is not waited for
 REFUSALS = 4  # times the further attempts: how often a call may be refused while others are answered
 
 
@@ -72,7 +72,7 @@ class StopAfterCounted(stop_base):
 
 
 class WaitAsAsked(wait_base):
-    """Wait as long as the error's `retry_after` asks, but at least as long as `otherwise` says.
+    """Wait as long as the error's `retry_after` asks, but at least as long as `otherwise`.
 
     After bad luck it waits as asked, and no longer.
     """

@@ -16,7 +16,7 @@ from simeval.errors import DefinitionError
 
 JSON_LINES = (".jsonl", ".ndjson")
 LONGEST_LINE = 100_000_000  # bytes: a longer line is not read into memory
-DAMAGED = (OSError, EOFError, zlib.error)  # what reading a damaged gzip file raises
+DAMAGED = (OSError, EOFError, zlib.error)  # the errors of reading a damaged gzip file
 WHAT_TO_WRITE = "write a JSON object on each line"
 
 FORMULA_NOTE = "an apostrophe stands before {} that a spreadsheet would take for a formula"
@@ -29,9 +29,9 @@ _LARGEST_CELL = 1 << 27  # characters; the csv module's own limit is 131,072
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """A line that is not empty: its number, from 1, and its value, or the problem for which it has none.
+    """A line that is not empty: its number, from 1, and its value, or the problem instead.
 
-    `do` says what mends the problem, where that is not to write other JSON.
+    `do` is how to fix the problem, if that is not to write other JSON.
     """
 
     number: int
@@ -41,7 +41,7 @@ class JsonLine:
 
 
 def open_file(path: Path) -> BufferedIOBase:
-    """Open a file, through gzip where it begins like one. Raises DefinitionError where it cannot be read."""
+    """Open a file, through gzip if it begins like one. Raises DefinitionError if it cannot be read."""
     try:
         with path.open("rb") as file:
             packed = file.read(len(_GZIP)) == _GZIP
@@ -69,7 +69,7 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
 
 
 def json_lines(path: Path, *, finite: bool = False) -> Iterator[JsonLine]:
-    """Return the lines of a file, what is wrong with one as its problem. Raises DefinitionError as `open_file` does."""
+    """Return the lines of a file, each error as the line's problem. Raises DefinitionError as `open_file` does."""
     for number, line, problem in _lines(path):
         if problem:
             yield JsonLine(number, problem=problem, do="write the file again, one object a line")
@@ -102,8 +102,8 @@ def json_objects(path: Path, *, do: str = WHAT_TO_WRITE) -> Iterator[tuple[str, 
 def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Return the cells of each row of a file that has any, its header among them, with the line it begins at.
 
-    Without a `delimiter` it is what stands most often in the first line: a comma, a semicolon or a tab. Where
-    `strict`, quotes that do not fit are an error. Raises DefinitionError with the line.
+    The default `delimiter` is the commonest in the first line: a comma, a semicolon or a tab. If `strict`, quotes that
+    do not fit are an error. Raises DefinitionError with the line.
     """
     csv.field_size_limit(max(_LARGEST_CELL, csv.field_size_limit()))  # of the whole process: there is no other
     texts = text_lines(path)
@@ -120,16 +120,16 @@ def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -
 
 
 def quoted_cell(value: object) -> object:
-    """Return a cell of CSV as no spreadsheet takes it for a formula: a text that begins like one has an apostrophe.
+    """Return a cell of CSV that no spreadsheet takes for a formula: a text that begins like one has an apostrophe.
 
-    Numbers stay what they are, also those that are texts. `unquoted_cell` takes it away again.
+    Numbers stay as they are, also those that are texts. `unquoted_cell` takes it away again.
     """
     is_formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
     return f"'{value}" if is_formula else value
 
 
 def unquoted_cell(text: str) -> str:
-    """Return what stood in a cell before `quoted_cell`."""
+    """Return the text of a cell before `quoted_cell`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
@@ -146,7 +146,7 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
-    """Return the lines of a file with their numbers; the last one is a problem where the file is damaged."""
+    """Return the lines of a file with their numbers; the last one is a problem if the file is damaged."""
     with open_file(path) as file:
         for number in count(1):
             try:

@@ -1,4 +1,4 @@
-"""The levels of a rubric: where they stand on the judge's scale from 1 to 10, and when two of them are the same."""
+"""The levels of a rubric: their places on the judge's scale from 1 to 10, and when two of them are the same."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ class RubricTemplate:
 def placed_levels(given: object, where: str) -> Mapping[str, str]:
     """Return the levels of a rubric that a suite gives, by the ratings they describe, from the worst to the best.
 
-    A list of 2, 3, 5 or 10 levels stands at the ratings that PLACES says; a mapping says its ratings itself. Raises
-    DefinitionError for what is neither, for a text that is empty, for two levels that say the same, and where no level
-    describes a rating below 6, or none one from 6 on.
+    A list of 2, 3, 5 or 10 levels gets the ratings in PLACES; a mapping gives its own ratings. Raises DefinitionError
+    for anything else, for an empty text, for two levels with the same meaning, and if no level describes a rating below
+    6, or none one from 6 on.
     """
     if isinstance(given, Mapping):
         placed = _at_ratings(given, where)
@@ -55,7 +55,7 @@ def placed_levels(given: object, where: str) -> Mapping[str, str]:
 
 
 def _at_ratings(given: Mapping[object, object], where: str) -> dict[float, str]:
-    """Return levels by their ratings as numbers. Raises DefinitionError for what is no rating."""
+    """Return levels by their ratings as numbers. Raises DefinitionError for an invalid rating."""
     placed: dict[float, str] = {}
     do = f"let the keys be ratings, numbers from {LOWEST} to {HIGHEST}"
     for key, text in given.items():
@@ -72,7 +72,7 @@ def _at_ratings(given: Mapping[object, object], where: str) -> dict[float, str]:
 
 
 def equal_levels(levels: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the names of two levels that say the same but for case, spaces and punctuation; None where none do."""
+    """Return the names of two levels equal but for case, spaces and punctuation; None if there are none."""
     first: dict[str, str] = {}
     for name, text in levels.items():
         said = _said(text)
@@ -83,6 +83,6 @@ def equal_levels(levels: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _said(text: str) -> str:
-    """Return a text in one case, without spaces and punctuation; where there is nothing else, the text."""
+    """Return a text in one case, without spaces and punctuation; if nothing else is left, the text."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(letter for letter in folded if unicodedata.category(letter)[0] not in "PZC") or folded

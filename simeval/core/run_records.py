@@ -1,4 +1,4 @@
-"""What a store keeps of a run beside its trials: rubrics, replies, usage; and what a resumed run finds there."""
+"""The data a store keeps of a run besides its trials: rubrics, replies, usage; and the state of a resumed run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ TrialKey = tuple[int, int]  # the scenario's position in the suite, and the tria
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricRecord:
-    """A rubric that a run judges by, under the key that says what it was made from.
+    """A rubric that a run judges by, under a key of its inputs.
 
-    `levels` are texts by the ratings they describe; `model` wrote them, "" where the suite gives them.
+    `levels` are texts by the ratings they describe; `model` wrote them, "" if the suite gives them.
     """
 
     key: str
@@ -28,7 +28,7 @@ class RubricRecord:
 
     @property
     def source(self) -> Mapping[str, str]:
-        """Where it comes from, as JSON results say it: its key, and who wrote it."""
+        """Its origin, for JSON results: its key, and its author."""
         return {"key": self.key, "by": "model" if self.model else "suite", "model": self.model}
 
     @property
@@ -61,7 +61,7 @@ class Heartbeat:
 class Start:
     """A trial that is begun. It is safe before the app is asked anything.
 
-    `messages` are what was said up to an answer of the app's, with its `state` then, as JSON, while the conversation
+    `messages` are the conversation up to an answer of the app's, with its `state` then, as JSON, while the conversation
     can go on from there; None while the app may be answering.
     """
 
@@ -72,9 +72,9 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The first trial of a scenario that was under way when the run was cut off.
+    """The first trial of a scenario that was running when the run was interrupted.
 
-    It is missing from now on, and what there is of those dealt after it is set aside.
+    It is missing from now on, and the results of later trials are set aside.
     """
 
     trial: Trial
@@ -82,13 +82,13 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumableRun:
-    """What a store holds of a run that is to be resumed.
+    """The data in a store on a run that is to be resumed.
 
-    `held` are the conversations that have ended, also by a failure; `scores` the scores there are, by the
-    expectation's position. `begun` are trials whose conversation has not ended, `cuts` the trials of each scenario in
-    which the run was cut off before, and `set_aside` counts what was finished and is not counted because of that.
-    `seconds` and `usage` are those of all its attempts; `owner` names the process that is still at it, if one is. One
-    that `has_finished` has no trial left to run, and no score that is missing.
+    `held` are the conversations that have ended, also by a failure; `scores` the scores there are, by the expectation's
+    position. `begun` are trials whose conversation has not ended, `cuts` the trials of each scenario at which the run
+    was interrupted before, and `set_aside` counts the finished trials that do not count because of that. `seconds` and
+    `usage` are those of all its attempts; `owner` names the process that is still running it, if one is. One that
+    `has_finished` has no trial left to run, and no missing score.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""Transcripts as JSON-ready dicts and back: the one form in which reports, journals and datasets write them."""
+"""Transcripts as JSON-ready dicts and back: the one form for reports, journals and datasets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AnySet
@@ -13,7 +13,7 @@ from simeval.core.conversation import Conversation, Message
 
 Json = dict[str, Any]
 
-_SIMPLE = frozenset((str, int, float, bool, type(None)))  # what is told without a look at its class's bases
+_SIMPLE = frozenset((str, int, float, bool, type(None)))  # known without a look at its class's bases
 
 
 def nested(
@@ -23,10 +23,10 @@ def nested(
     name: Callable[[object, Mapping[str, Any]], str] | None = None,
     levels: float = inf,
 ) -> Any:
-    """Return a value with `leaf` applied to all in it that is no mapping, list or tuple; tuples become lists.
+    """Return a value with `leaf` applied to everything but mappings, lists and tuples; tuples become lists.
 
-    `name` gives what a key is called, beside those that the mapping has by then; by default its text. Raises
-    RecursionError where it is nested more than `levels` deep.
+    `name` gives the new name of a key, besides those that the mapping has by then; by default its text. Raises
+    RecursionError if it is nested more than `levels` deep.
     """
 
     def walk(inner: Any, left: float) -> Any:
@@ -49,7 +49,7 @@ def nested(
 
 
 def plain(value: object, *, finite: bool = True) -> Any:
-    """Return a value in a form JSON can hold: decimals and fractions as floats, what is unknown as text.
+    """Return a value in a form JSON can hold: decimals and fractions as floats, unknown types as text.
 
     A float that is no number is null; without `finite` it stays as it is.
     """
@@ -74,7 +74,7 @@ def _plain(value: object) -> Any:
 
 
 def opened(value: object) -> Any:
-    """Return a value with what is in dataclasses, pydantic models, enums, sets and arrays as dicts and lists."""
+    """Return a value with dataclasses, pydantic models, enums, sets and arrays turned into dicts and lists."""
     if type(value) in _SIMPLE:
         return value
     if isinstance(value, Enum):
@@ -102,9 +102,9 @@ def is_listed(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def not_json(value: object, at: str = "") -> str:
-    """Say what in a value JSON has no form for, and where; empty where there is none.
+    """Return the part of a value without a form in JSON, and its place; empty if there is none.
 
-    Numbers of all kinds and times count as what JSON has, as `plain` writes them.
+    Numbers of all kinds and times count as JSON, as `plain` writes them.
     """
     if isinstance(value, Mapping):
         return next((found for key, each in value.items() if (found := not_json(each, f"{at}[{key!r}]"))), "")
@@ -135,7 +135,7 @@ def _number(value: SupportsFloat) -> float | str:
 
 
 def encode_message(message: Message) -> Json:
-    """Return a message, with tool calls and metadata only where there are any."""
+    """Return a message, with tool calls and metadata only if there are any."""
     calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
     metadata = {"metadata": plain(message.metadata)} if message.metadata else {}
     return {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from simeval.core.validation import is_number, require
 
-NO_STORE = "none"  # what stands for no store where there is no None
+NO_STORE = "none"  # means no store in places without None
 _NO_STORES = (".csv", ".html", ".json", ".md", ".parquet", ".py", ".tsv", ".txt", ".xlsx", ".xml", ".yaml", ".yml")
 
 

@@ -1,4 +1,4 @@
-"""What settings can be that have a few values only."""
+"""The values of settings with only a few values."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -9,7 +9,7 @@ OnUserFault = Literal["missing", "retry", "count"]
 UserFormat = Literal["json", "text"]
 EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
-StopAt = Literal["fewest", "unlikely", "gate", "verdict"]  # what evaluators know
+StopAt = Literal["fewest", "unlikely", "gate", "verdict"]  # the modes that evaluators know
 Stop = Literal["fewest", "unlikely", "reachable", "gate", "verdict"]
 Order = Literal["file", "round-robin", "history"]  # in which scenarios get their trials
 CriteriaCalls = Literal["all", "each"]

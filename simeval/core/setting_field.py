@@ -1,4 +1,4 @@
-"""A field of the settings that knows all that is said of it: its help, its group, its option, its check."""
+"""A field of the settings with its documentation: its help, its group, its option, its check."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
@@ -12,16 +12,16 @@ from simeval.core.validation import require, require_one_of
 VERDICTS, LIMITS, BUDGET, SURROUNDINGS = "Verdicts", "Limits", "Budget", "Store, models and secrets"
 ABOUT = "about"
 
-_WORDS: Mapping[type, str] = {str: "a text", Path: "a path"}  # what a value of these types is called
+_WORDS: Mapping[type, str] = {str: "a text", Path: "a path"}  # the names of these types
 
 Check = Callable[[Any, str], None]  # takes a value and a name, and raises DefinitionError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What is said of a setting wherever it is shown.
+    """The description of a setting wherever it is shown.
 
-    `flag` is its option on the command line, where it has one; `unset` says what None stands for.
+    `flag` is its option on the command line, if it has one; `unset` is the meaning of None.
     """
 
     group: str
@@ -33,7 +33,7 @@ class About:
 
     @property
     def is_of_a_suite(self) -> bool:
-        """Whether a suite file may set it: what surrounds a run is not the suite's to say."""
+        """Whether a suite file may set it: the surroundings of a run are not the suite's."""
         return self.group != SURROUNDINGS
 
 
@@ -43,13 +43,13 @@ def about(group: str, help: str, **more: Any) -> Mapping[str, About]:
 
 
 def options_of_calls(flag: str, help: str) -> Any:
-    """Return the field of a setting with what goes into calls to models, which is not shown: keys are among it."""
+    """Return the field of a setting with the options of model calls, which is not shown: it may hold keys."""
     more: dict[str, Any] = {"flag": flag, "metavar": "NAME=VALUE", "check": require_options}
     return field(default=None, repr=False, metadata=about(SURROUNDINGS, help, **more))
 
 
 def about_of(each: "Field[Any]") -> About:
-    """Return what is said of a setting."""
+    """Return the description of a setting."""
     found: About = each.metadata[ABOUT]
     return found
 

@@ -25,7 +25,7 @@ from simeval.core.writing_style import WritingStyleConfig
 
 
 class SettingOverrides(TypedDict, total=False):
-    """The names and types of the fields of Settings, which says what each means; a test holds the two together."""
+    """The names and types of the fields of Settings, which documents each; a test keeps the two in step."""
 
     sample_size: int
     significance_level: float

@@ -1,4 +1,4 @@
-"""What a run is set to: retries, limits, budgets. Each default is stated once, here."""
+"""The settings of a run: retries, limits, budgets. Each default is stated once, here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -33,10 +33,10 @@ from simeval.errors import DefinitionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that bounds or steers a run, apart from what is evaluated and its models.
+    """Everything that bounds or steers a run, apart from the suite and its models.
 
-    Each field stands here alone, with its default and its help text: Engine takes it by this name, commands make an
-    option of it, and suite files may set it, where it is not of the run's surroundings.
+    Each field is defined here alone, with its default and its help text: Engine takes it by this name, commands make an
+    option of it, and suite files may set it unless it concerns the run's surroundings.
 
     Raises DefinitionError for a value that cannot be used.
     """
@@ -403,12 +403,15 @@ class Settings:
             check(each, getattr(self, each.name))
 
     def options_of(self, role: choices.ModelRole | None) -> Mapping[str, Any]:
-        """Return what goes into each call of a role: its own options over those of all models."""
+        """Return the options of each call of a role: its own over those of all models."""
         return {**(self.model_options or {}), **(getattr(self, f"{role}_options") or {} if role else {})}
 
     @property
     def stop_mode(self) -> choices.StopAt | None:
-        """What ends a scenario; where only a proven fail matters, a proven side. None: a gate, where that tells."""
+        """The event that ends a scenario; if only a proven fail matters, a proven side.
+
+        None: a gate, if that can decide.
+        """
         if self.stop == "reachable":
             return None
         return self.stop or ("fewest" if self.gate == "pass" else "verdict")
@@ -428,7 +431,7 @@ class Settings:
         return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in own)})"
 
     def overridden(self, overrides: Mapping[str, Any], *, beside: Sequence[str] = ()) -> "Settings":
-        """Return these with others in their place. Raises DefinitionError, which may name what stands `beside` them."""
+        """Return these with others in their place. Raises DefinitionError, which may suggest a name `beside` them."""
         names = [each.name for each in fields(self)]
         for name in set(overrides) - set(names):
             do = meant_setting(name, fields(self), beside) or "see the fields of simeval.Settings"

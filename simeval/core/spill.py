@@ -1,7 +1,7 @@
-"""Records of a very large run that are laid on disk, and read again when they are looked at.
+"""Spill the records of very large runs to a temporary file and read them on access.
 
-All of a run share one temporary file, a SpillFile, which is gone with the last list of it that somebody holds. Spilled
-is a list whose records are in that file, Mapped what is worked out of each of them when it is asked for.
+All of a run share one temporary file, a SpillFile, which is deleted with the last list of it in use. Spilled is a list
+whose records are in that file, Mapped a list computed from each of them on access.
 """
 
 import os
@@ -32,7 +32,7 @@ def _open_file() -> IO[bytes]:
 
 
 class SpillFile:
-    """A temporary file of records. What cannot be written there stays in memory; nothing is lost.
+    """A temporary file of records. Records that cannot be written there stay in memory; nothing is lost.
 
     `open_file` opens it; whoever holds a list of its records keeps it open.
     """
@@ -51,7 +51,7 @@ class SpillFile:
             self._is_full = False
 
     def write(self, record: Judgement) -> tuple[int, int] | None:
-        """Lay a record down and give its place and length in bytes; None where it cannot be."""
+        """Write a record and return its place and length in bytes; None if that fails."""
         if self._is_full or self._file is None:
             return None
         try:
@@ -136,7 +136,7 @@ class Spilled(_Read[Judgement]):
 
     def __init__(self, file: SpillFile) -> None:
         self._file, self._places, self._lengths = file, array("Q"), array("Q")
-        self._held: dict[int, Judgement] = {}  # what could not be written
+        self._held: dict[int, Judgement] = {}  # records that could not be written
 
     def append(self, record: Judgement) -> None:
         """Lay down one more."""
@@ -158,7 +158,7 @@ class Spilled(_Read[Judgement]):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Mapped(_Read[U], Generic[T, U]):
-    """What `make` works out of each record of `source` and its index, whenever it is asked for."""
+    """The results of `make` for each record of `source` and its index, computed on access."""
 
     source: Sequence[T]
     make: Callable[[int, T], U]

@@ -15,7 +15,7 @@ _LONG_WORD = re.compile(rf"(\S{{{LONGEST_WORD}}})(\S+)")
 
 _R = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
 _RIGHT_TO_LEFT = re.compile(f"{_R}+(?:[ .,:;!?\"'()-]+{_R}+)*")
-_ISOLATED = "\u2068\\g<0>\u2069"  # what is inside is ordered by itself, and does not turn the rest of its line around
+_ISOLATED = "\u2068\\g<0>\u2069"  # the inside is ordered by itself, and does not turn the rest of its line around
 
 
 def render_table(
@@ -27,7 +27,7 @@ def render_table(
     cell is a heading, as wide as the table. A table that is wider than the `room` there is becomes a list: of each row
     the first cell, and the others below it.
     """
-    from wcwidth import ljust, width, wrap  # 30 ms, which who prints no table need not wait for
+    from wcwidth import ljust, width, wrap  # 30 ms, which a program without tables saves
 
     most = [*widths, *[LINE] * len(headers)]
     columns, is_heading = range(len(headers)), [len(row) == 1 < len(headers) for row in rows]
@@ -49,7 +49,7 @@ def render_table(
 
 
 def table_width(columns: Mapping[str, Sequence[str]]) -> int:
-    """Return how many cells the widest line of a table takes, whose columns stand under these headers."""
+    """Return how many cells the widest line of a table takes, with columns under these headers."""
     from wcwidth import width
 
     return sum(max(map(width, [name, *cells])) for name, cells in columns.items()) + GAP * (len(columns) - 1)
@@ -71,7 +71,7 @@ def _stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
 
 
 def shortened(text: str) -> str:
-    """Return a text that can be laid out at once: very long words and texts are cut, and say how much is left out."""
+    """Return a text that can be laid out at once: very long words and texts are cut, with the length left out."""
     if len(text) <= LONGEST_WORD:
         return text
     cut = _LONG_WORD.sub(lambda found: f"{found[1]}… ({len(found[2]):,} more characters)", text[:LONGEST_TEXT])
@@ -80,7 +80,7 @@ def shortened(text: str) -> str:
 
 
 def line_of(room: int | None) -> int:
-    """Return how wide a line is where there is so much room; None is as much as one likes."""
+    """Return the width of a line for so much room; None means unlimited."""
     return min(room or LINE, LINE)
 
 
@@ -101,7 +101,7 @@ def indent(text: str, spaces: int, *, width: int = LINE) -> str:
 
 
 def isolated(line: str) -> str:
-    """Keep what is written from right to left from turning around what stands beside it."""
+    """Keep right-to-left text from turning around the text beside it."""
     return _RIGHT_TO_LEFT.sub(_ISOLATED, line)
 
 

@@ -1,4 +1,4 @@
-"""What a text is laid out for: how many cells a line has, whether it may be coloured, which characters it can hold."""
+"""The properties of an output for layout: its width in cells, its colours, and the characters it can hold."""
 
 import codecs
 import os
@@ -16,10 +16,10 @@ Color = Literal["auto", "always", "never"]
 Display = Literal["live", "plain", "log", "none"]  # of a run under way
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
-WIDTH = 100  # where nobody says how wide a line may be
+WIDTH = 100  # if the width of a line is unknown
 NARROWEST, WIDEST = 30, 140  # longer lines are hard to read
 _SGR: dict[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-DRAWN = "━·┃●✓✗→…≥≤"  # what a terminal that draws has
+DRAWN = "━·┃●✓✗→…≥≤"  # characters of a terminal that can draw
 SIGNS = {  # in ASCII; none of them means another one
     "━": "=",
     "·": ".",
@@ -71,14 +71,14 @@ class Terminal:
         return min(max(self.width, NARROWEST), WIDEST)
 
     def paint(self, text: str, *styles: Style) -> str:
-        """Colour a text, where that is wanted."""
+        """Colour a text, if colours are on."""
         if not self.colour or not text or not styles:
             return text
         return f"\x1b[{';'.join(_SGR[style] for style in styles)}m{text}\x1b[0m"
 
     def wrap(self, text: str, *, first: str = "", rest: str | None = None, width: int | None = None) -> list[str]:
-        """Break a text into lines, of which the first begins so, and the others so; its own line breaks are kept."""
-        from wcwidth import width as cells  # 30 ms, which who prints nothing need not wait for
+        """Break a text into lines, the first and the rest with these beginnings; its own line breaks are kept."""
+        from wcwidth import width as cells  # 30 ms, which a program that prints nothing saves
         from wcwidth import wrap
 
         text = shortened(self._in_signs(text))
@@ -124,9 +124,9 @@ def one_line(text: str) -> str:
 
 
 def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
-    """Return what a stream shows: as wide as the terminal, coloured where it is one, or where that is asked for.
+    """Return the terminal of a stream: as wide as it is, coloured if it is a terminal, or if requested.
 
-    `NO_COLOR` and `FORCE_COLOR` decide where `color` does not, COLUMNS the width of what is no terminal.
+    `NO_COLOR` and `FORCE_COLOR` decide if `color` does not, COLUMNS sets the width of other streams.
     """
     is_terminal = stream.isatty()
     environment = os.environ
@@ -143,10 +143,10 @@ def terminal_of(stream: TextIO, color: Color = "auto") -> Terminal:
 
 
 def make_printable() -> None:
-    """Let standard output and error write what they cannot hold in signs that they can, else escaped.
+    """Let standard output and error write characters they cannot hold in similar ones, else escaped.
 
-    An app may say anything. A stream that was closed before the program began takes everything to nowhere; opened
-    here, no other file gets its number.
+    An app's text may hold any character. A stream that was closed before the program began takes everything to nowhere;
+    opened here, no other file gets its number.
     """
     codecs.register_error(_IN_ASCII, _in_ascii)
     for name in ("stdout", "stderr"):
@@ -161,7 +161,7 @@ _IN_ASCII = "simeval.in_ascii"
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Return characters that an encoding lacks in ASCII: what `codecs` takes as an error handler."""
+    """Return the characters that an encoding lacks in ASCII: an error handler for `codecs`."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
@@ -169,15 +169,15 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def printed() -> Terminal:
-    """Return what `print` writes to: as wide as the terminal, where it is one, and without colours."""
+    """Return the output of `print`: as wide as the terminal, if it is one, and without colours."""
     try:
         return terminal_of(sys.stdout, "never")
-    except (AttributeError, ValueError):  # there is none, or one that is closed
+    except (AttributeError, ValueError):  # it is missing, or closed
         return PLAIN
 
 
 def printed_room() -> int | None:
-    """Return how many cells a line has that `print` writes; None where no terminal says it."""
+    """Return how many cells a line of `print` has; None if no terminal sets it."""
     try:
         return room_of(sys.stdout)
     except (AttributeError, ValueError):
@@ -185,7 +185,7 @@ def printed_room() -> int | None:
 
 
 def room_of(stream: TextIO) -> int | None:
-    """Return how many cells a line has; None of what is no terminal, where lines may be of any length."""
+    """Return how many cells a line has; None for a stream that is no terminal, with lines of any length."""
     return get_terminal_size().columns if stream.isatty() or os.environ.get("COLUMNS") else None
 
 
@@ -198,7 +198,7 @@ def _can_write(characters: str, stream: TextIO) -> bool:
 
 
 def written(stream: TextIO, write: Callable[[], object]) -> None:
-    """Write to who reads a stream; where that has ended, as `head` does, the rest goes nowhere and all else goes on."""
+    """Write to a stream; if its reader has ended, as `head` does, the rest is dropped and everything else goes on."""
     try:
         write()
         stream.flush()

@@ -13,7 +13,7 @@ _IDS = ("id", "call_id", "tool_call_id")
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
-    """A tool that was called; what its call does not say is empty."""
+    """A tool call; parts missing from the call are empty."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -23,7 +23,7 @@ class CalledTool:
 
 
 def called_tool(call: Mapping[str, Any]) -> CalledTool:
-    """Return what a call says: {"name", "arguments"}, that under "function", or other words for the same."""
+    """Return the parts of a call: {"name", "arguments"}, that under "function", or other words for the same."""
     inner = call.get("function")
     parts = {**call, **(inner if isinstance(inner, Mapping) else {})}
     return CalledTool(

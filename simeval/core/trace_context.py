@@ -1,4 +1,4 @@
-"""The traces that requests to an app are sent in, told to whoever wants to find the app's own spans again."""
+"""The traces of requests to an app, announced to listeners that look for the app's own spans."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _NOTES: ContextVar[tuple[Note, ...]] = ContextVar("simeval_sent_traces", default
 
 
 def new_traceparent(trace_id: str) -> str:
-    """Return the header of a new request in a trace, in the form of the W3C, and tell it to those who listen."""
+    """Return the header of a new request in a trace, in the form of the W3C, and announce it to listeners."""
     sent = SentTrace(trace_id, uuid4().hex[:16], datetime.now(UTC))
     for note in _NOTES.get():
         note(sent)

@@ -1,4 +1,4 @@
-"""What is said of the settings of traces."""
+"""Help texts of the settings for traces."""
 
 from simeval.core.addresses import require_listening
 from simeval.core.setting_checks import require_seconds

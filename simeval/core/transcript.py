@@ -1,4 +1,4 @@
-"""A conversation as a person reads it: who said what, which tools were called, how long it took."""
+"""A conversation for people: each speaker's messages, the tool calls, and the times."""
 
 import json
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from simeval.core.tool_calls import called_tool
 if TYPE_CHECKING:
     from simeval.core.conversation import Conversation, Message
 
-SHORT = 60  # cells; shorter lines have no room for who speaks beside what is said
-SPEAKER = len("assistant") + 2  # cells for who speaks
+SHORT = 60  # cells; shorter lines have no room for the speaker beside the text
+SPEAKER = len("assistant") + 2  # cells for the speaker
 LONGEST_CALL = 300  # characters of a tool call that are shown
-SLOW_SECONDS = 0.05  # from which on the time of an answer is worth its place
+SLOW_SECONDS = 0.05  # the shortest time of an answer that is shown
 _COLOURS: Mapping[str, Style] = {"user": "cyan", "assistant": "bold"}
 
 
@@ -50,8 +50,8 @@ def _hidden(n: int, which: str) -> str:
 
 
 def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> list[str]:
-    """Return the lines of one message: who says what, and below it the tools it took, and the time."""
-    if terminal.columns < SHORT:  # who speaks stands above what is said
+    """Return the lines of one message: speaker and text, and below it its tool calls, and the time."""
+    if terminal.columns < SHORT:  # the speaker is above the text
         inner, head = f"{margin}  ", [margin + terminal.paint(message.role, _COLOURS[message.role])]
         return [*head, *terminal.wrap(printable(shown(message.content)), first=inner), *_more(message, terminal, inner)]
     inner = margin + " " * SPEAKER
@@ -61,7 +61,7 @@ def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> l
 
 
 def _more(message: "Message", terminal: Terminal, margin: str) -> list[str]:
-    """Return what stands below a message: the tools that were called for it, and the seconds it took."""
+    """Return the lines below a message: its tool calls, and the seconds it took."""
     lines = []
     for call in message.tool_calls:
         lines += terminal.wrap(show_call(call), first=f"{margin}→ ")
@@ -71,7 +71,7 @@ def _more(message: "Message", terminal: Terminal, margin: str) -> list[str]:
 
 
 def show_call(call: Mapping[str, Any]) -> str:
-    """Write a tool call, in whatever form the app reports it: name, arguments, what it gave, or why it failed."""
+    """Write a tool call, in any form the app reports: name, arguments, its result, or why it failed."""
     called = called_tool(call)
     shown, gave = [_brief(each) for each in called.arguments], [f"→ {_brief(each)}" for each in called.results]
     gave += [f"→ error: {_brief(each)}" for each in called.errors]

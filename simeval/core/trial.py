@@ -1,4 +1,4 @@
-"""What became of a trial, and what is concluded from many: Trial, Score, Failure, Judgement, Verdict."""
+"""The result of a trial, and the conclusions from many: Trial, Score, Failure, Judgement, Verdict."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -24,14 +24,14 @@ Reason = Literal[
 ]
 
 
-OF_THE_APP: tuple[Stage, ...] = ("app", "check")  # what speaks against the app: its failure, or a check of its script
-SETTLED = "settled"  # the cause of what was not made because no verdict needs it
-MOST_ANEW = 2  # times that a trial is held anew because of its simulated user
-USER_FAULT = "user_fault"  # the cause of what is missing because a simulated user did not do its part
-CANNOT_TELL = "cannot_tell"  # the cause of what is missing because a judge says that it cannot be told
-NO_REPLY = "no_reply"  # the cause of what is missing because the app gave no answer, where that says nothing of it
-NOT_IN_SCENARIO = "not_in_scenario"  # the cause of what is missing because the app asked for what no scenario says
-CUT = "cut_off"  # the cause of what is missing because a run was killed, or ended at once
+OF_THE_APP: tuple[Stage, ...] = ("app", "check")  # evidence against the app: its failure, or a check of its script
+SETTLED = "settled"  # the cause of a missing result that no verdict needs
+MOST_ANEW = 2  # times that a trial is repeated because of its simulated user
+USER_FAULT = "user_fault"  # the cause of a missing result if a simulated user did not do its part
+CANNOT_TELL = "cannot_tell"  # the cause of a missing result if a judge cannot decide
+NO_REPLY = "no_reply"  # the cause of a missing result if the app gave no answer, and that is no evidence about it
+NOT_IN_SCENARIO = "not_in_scenario"  # the cause of a missing result if the app asked for facts that no scenario has
+CUT = "cut_off"  # the cause of a missing result if a run was killed, or ended at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What one judge gave a conversation, with its reasons; `repeat` counts that judge's ratings of it from 0."""
+    """One judge's rating of a conversation, with its reasons; `repeat` counts that judge's ratings of it from 0."""
 
     judge: str
     repeat: int
@@ -65,8 +65,8 @@ class TurnCounts:
 class Score:
     """One number that was measured on a trial. Booleans count as 1 and 0.
 
-    `details` is all that the scorer returned, where that is more. `ratings` are those of which the number is the mean,
-    `turn_counts` are of the turns of which it is the share, where it is such a number.
+    `details` are all results of the scorer, if there are more. `ratings` are the ones whose mean is the number,
+    `turn_counts` the counts of turns whose share it is, if it is such a number.
     """
 
     value: float
@@ -77,9 +77,9 @@ class Score:
 
     @classmethod
     def of(cls, value: float, *, reasoning: str = "", details: Mapping[str, Any] | None = None) -> "Score":
-        """Return the score of the details that a scorer returned or a store kept.
+        """Return the score of the details from a scorer or a store.
 
-        A list of `ratings` among them, and the integers `good_turns` and `turns`, are read for what they are.
+        It reads a list of `ratings` among them, and the integers `good_turns` and `turns`.
         """
         if not details:
             return cls(value=value, reasoning=reasoning)
@@ -112,7 +112,7 @@ def _turn_counts_in(details: Mapping[str, Any]) -> TurnCounts | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A number worked out from many examples, with its interval and the `n` it rests on; None where there is none."""
+    """A number computed from many examples, with its interval and the `n` it rests on; None without an interval."""
 
     value: float | None
     n: int
@@ -140,21 +140,21 @@ class Failure:
 
     @property
     def is_no_reply(self) -> bool:
-        """Whether the app gave no answer, in a scenario for which that is neither good nor bad."""
+        """Whether the app gave no answer, in a scenario that counts this neither as good nor as bad."""
         return self.cause == NO_REPLY
 
     def is_miss(self, *, leaves_out_crashes: bool) -> bool:
-        """Return whether its trial counts as one that meets nothing, where failures of the app may be left out."""
+        """Return whether its trial counts as one that meets nothing, if failures of the app may be left out."""
         return self.is_of_app and not (leaves_out_crashes and self.stage == "app")
 
     @property
     def is_user_fault(self) -> bool:
-        """Whether the simulated user did not do its part, which says nothing of the app."""
+        """Whether the simulated user did not do its part, which is no evidence about the app."""
         return self.cause == USER_FAULT
 
     @property
     def is_cut(self) -> bool:
-        """Whether the run ended in the middle of this trial, which says nothing of models and scorers."""
+        """Whether the run ended in the middle of this trial, which is no evidence about models and scorers."""
         return self.cause == CUT
 
 
@@ -166,9 +166,9 @@ CUT_OFF = Failure(stage="run", error="the run was cut off in this trial", cause=
 class Scored:
     """One answer as a scorer of a whole dataset sees it.
 
-    `example` is the position of its example, which repetitions share; `measured` what `score` returned, None where
-    there is a failure (of the app, where its stage says so); `columns` are what `score` is given of the dataset, by its
-    parameters' names.
+    `example` is the position of its example, which repetitions share; `measured` is the result of `score`, None if
+    there is a failure (of the app, if its stage is "app"); `columns` are the arguments of `score` from the dataset, by
+    its parameters' names.
     """
 
     example: int
@@ -181,7 +181,7 @@ class Scored:
 class TrialConversation:
     """A trial's conversation, as far as it went, and why it went no further.
 
-    `columns` are what scorers may name beside it: those of the trial's example.
+    `columns` are the other ones for scorers: those of the trial's example.
     """
 
     trial: Trial
@@ -196,7 +196,7 @@ class TrialConversation:
 
 
 def cut_off(trial: Trial) -> TrialConversation:
-    """Return what there is of a trial in which the run was cut off."""
+    """Return the conversation so far of a trial at which the run was interrupted."""
     return TrialConversation(trial, Conversation(ended="cut"), CUT_OFF)
 
 
@@ -212,11 +212,11 @@ _STAGE_OF_ROLE: Mapping[str, Stage] = {
     "app": "app",
 }
 
-_OF_THE_APP = ("content", "malformed", "withheld")  # what an app's users would meet as well
+_OF_THE_APP = ("content", "malformed", "withheld")  # problems that an app's users would meet as well
 
 
 def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -> Failure:
-    """Make a Failure of an exception; `stage` is where it happened, if the exception itself does not say.
+    """Make a Failure of an exception; `stage` is where it happened, unless the exception itself names it.
 
     `clean` takes secrets out of the text, whoever wrote it.
     """
@@ -242,9 +242,9 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """All that is known of one trial: its conversation and, for each expectation, a score or a failure.
+    """The result of one trial: its conversation and, for each expectation, a score or a failure.
 
-    `columns` are those of its example, where it is one's.
+    `columns` are those of its example, if it has one.
     """
 
     trial: Trial
@@ -255,21 +255,20 @@ class Judgement:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What went wrong on this trial, each cause once."""
+        """The failures of this trial, each cause once."""
         found = [self.failure] if self.failure else [r for r in self.results if isinstance(r, Failure)]
         return tuple(dict.fromkeys(failure for failure in found if not failure.is_unneeded))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """What a report needs to draw a verdict's way: trials to the right, misses upwards.
+    """The data of a verdict's chart: trials to the right, misses upwards.
 
-    `met` says of each trial, in the order dealt, whether it met the requirement, None where it is missing;
-    trials with an index in `excluded` do not count and have no entry.
-    `pass_at` and `fail_at` are points (trials, misses): a run passes at one with at most, and fails at one
-    with at least, so many misses; at one of `end_at` it ends without a pass with at least so many, because one has
-    become unlikely. `stop` says what ends it: "gate" (also that no pass can be reached any more), "verdict" (a
-    proven side), "never" (the sample's end).
+    `met` holds for each trial, in the order dealt, whether it met the requirement, None if it is missing; trials with
+    an index in `excluded` do not count and have no entry. `pass_at` and `fail_at` are points (trials, misses): a run
+    passes at one with at most, and fails at one with at least, so many misses; at one of `end_at` it ends without a
+    pass with at least so many, because one has become unlikely. `stop` is the event that ends it: "gate" (also that no
+    pass can be reached any more), "verdict" (a proven side), "never" (the sample's end).
     """
 
     n_max: int
@@ -285,16 +284,15 @@ class Chart:
 class Verdict:
     """The outcome of one statistical test.
 
-    `p_value` belongs to the test that the requirement is met, `p_value_fail` to the opposite one; each is
-    at most the significance level where its side is proven. `confidence_interval` is equal-tailed with
-    the significance level on each side, so that it lies beyond the bar exactly when a side is proven.
-    `n` trials entered the test; `missing` of them have no score and were counted against both conclusions;
-    `left_out` more do not count, because the app failed on them and that was to be excluded;
-    `estimate` is the observed value over the others. `reason` and `explanation` say why a verdict is not a
-    pass, `why` says it without the counts; `chart` holds its way for a picture, where it is about a share of a
-    scenario's trials. Where it is about the change since another run, `against` is that run, `margin` the loss that
-    is tolerated, and `shares` are those of the known pairs in which it was met there and is met here. A verdict has no
-    truth value of its own: ask `passed`.
+    `p_value` belongs to the test that the requirement is met, `p_value_fail` to the opposite one; each is at most the
+    significance level if its side is proven. `confidence_interval` is equal-tailed with the significance level on each
+    side, so that it excludes the bar exactly when a side is proven. `n` trials entered the test; `missing` of them have
+    no score and were counted against both conclusions; `left_out` more do not count, because the app failed on them and
+    that was to be excluded; `estimate` is the observed value over the others. `reason` and `explanation` describe why a
+    verdict is not a pass, `why` does so without the counts; `chart` holds the data of its picture, if it is about a
+    share of a scenario's trials. If it is about the change since another run, `against` is that run, `margin` the
+    tolerated loss, and `shares` are those of the known pairs that met it there and here. A verdict has no truth value
+    of its own: ask `passed`.
     """
 
     outcome: Outcome

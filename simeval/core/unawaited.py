@@ -1,4 +1,4 @@
-"""What an async method returns before it is awaited: a coroutine that says so where it is taken for the result."""
+"""The result of an async method before it is awaited: a coroutine that explains itself if it is used as the result."""
 
 import sys
 import warnings
@@ -13,13 +13,13 @@ _OWN = ("__", "cr_")  # how the names begin that a coroutine has itself
 
 
 class Unawaited(Coroutine[Any, Any, T]):
-    """A coroutine whose every other attribute, text and end without `await` say what to write."""
+    """A coroutine whose other attributes, text and end without `await` explain how to await it."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T], advice: str) -> None:
         self._coroutine, self._advice, self._is_awaited = coroutine, advice, False
 
     def __await__(self) -> Generator[Any, Any, T]:
-        self._is_awaited = True  # what awaits keeps the coroutine alone
+        self._is_awaited = True  # the awaiting code keeps the coroutine alone
         return self._coroutine.__await__()
 
     def send(self, value: Any, /) -> Any:
@@ -53,14 +53,14 @@ class Unawaited(Coroutine[Any, Any, T]):
 
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
         if not self._is_awaited and getcoroutinestate(self._coroutine) == CORO_CREATED:
-            self._coroutine.close()  # Python would say that it was never awaited, and not what to write
+            self._coroutine.close()  # Python would only report that it was never awaited, and not the remedy
             warn(self._advice, RuntimeWarning, stacklevel=2)
 
 
 def advised(
     advice: str,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Return a decorator of async functions, by which a forgotten `await` is told by this `advice`."""
+    """Return a decorator of async functions that answers a forgotten `await` with this `advice`."""
 
     def decorated(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         @wraps(function)

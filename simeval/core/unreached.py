@@ -4,7 +4,7 @@ import os
 
 
 def cause_of(error: Exception) -> str:
-    """Return what kept a connection from being made or kept: "Connection refused", not how it was tried."""
+    """Return the reason why a connection failed: "Connection refused", not how it was tried."""
     cause = getattr(error, "os_error", error)  # aiohttp's errors wrap the system's
     if isinstance(cause, ConnectionError) and cause.errno:
         return os.strerror(cause.errno)

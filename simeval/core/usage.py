@@ -1,4 +1,4 @@
-"""What a run's models were asked and what it cost, summed by role."""
+"""The requests to a run's models and their cost, summed by role."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ _NOT_OF_JUDGES = frozenset({"app", "user"})
 
 @dataclass(slots=True)
 class Usage:
-    """Calls (failed ones too), tokens and cost. `cost_usd` is None where no price is known.
+    """Calls (failed ones too), tokens and cost. `cost_usd` is None if no price is known.
 
     `cached_calls` come on top: they were answered from the store, and cost nothing.
 
-    Of the prompts' tokens `cached_tokens` were read from the provider's cache, and of the replies' `reasoning_tokens`
-    were thought; both are 0 where a provider does not tell.
+    Of the prompts' tokens `cached_tokens` were read from the provider's cache, and `reasoning_tokens` of the replies'
+    were thoughts; both are 0 if a provider does not report them.
 
     `malformed_calls` are those of the calls whose reply was of no use, because it was not in the form asked for.
 
-    `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. What they
-    cost is not known here.
+    `ended_calls` come on top: they were under way, or about to be, when their answer was needed no more. Their cost is
+    not known here.
     """
 
     calls: int = 0
@@ -52,9 +52,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One call to a model, from when it was asked for to its end, both in nanoseconds of Unix time.
+    """One call to a model, from the request to its end, both in nanoseconds of Unix time.
 
-    `asked` renders the prompt; `error` is the kind of what went wrong, empty where nothing did.
+    `asked` renders the prompt; `error` is the kind of error, empty without one.
     """
 
     role: str
@@ -71,7 +71,7 @@ class ModelCall:
 
 @dataclass(slots=True)
 class Ledger:
-    """The usage of one run. `on_call`, where there is one, is told of each call to a model when it is over."""
+    """The usage of one run. `on_call`, if given, gets each call to a model when it is over."""
 
     roles: dict[str, Usage] = field(default_factory=dict)
     on_call: Callable[[ModelCall], None] | None = None
@@ -91,7 +91,7 @@ def total(usage: Mapping[str, Usage]) -> Usage:
 
 
 def players(judge: str, user: str, *, asked: Collection[str]) -> dict[str, str]:
-    """Return who judged and who played the user in a run, without those who were never `asked`: its roles that were."""
+    """Return the models of the judge and the user in a run, for the roles that were `asked`."""
     judged = {"judge": judge} if {*asked} - _NOT_OF_JUDGES else {}
     return {**judged, "user": user} if "user" in asked else judged
 

@@ -1,9 +1,9 @@
-"""What is measured of a user in one conversation, by which simulated users are held beside people.
+"""The measures of a user in one conversation, used to compare simulated users with people.
 
 words a turn      words of a message, on average
-told at once      of the numbers, dates, addresses and quoted names that the user tells, the share in its first message
+told at once      of the numbers, dates, addresses and names the user gives, the share in its first message
 questions         the share of its messages that ask
-push-back         the share of its later messages that do not take what the app says as it is
+push-back         the share of its later messages that do not accept the app's reply as it is
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,10 +30,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """People to hold users beside: who they are, how many of their conversations, and the spread of each measure.
+    """People to compare users with: who they are, how many of their conversations, and the spread of each measure.
 
     `shared` is the share of the variance that conversations about one task have in common, and `error` the standard
-    error of the mean; one that is not given is that of conversations that have nothing in common.
+    error of the mean; by default that of conversations that have nothing in common.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Checks of arguments: each raises DefinitionError, which says where, what was found and what to do."""
+"""Checks of arguments: each raises DefinitionError with the place, the value found and the remedy."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,15 +7,15 @@ from typing import TypeGuard
 
 from simeval.errors import DefinitionError
 
-WORDS: Mapping[str, bool] = {  # by which people say yes and no in files and on the command line
+WORDS: Mapping[str, bool] = {  # people's words for yes and no in files and on the command line
     **dict.fromkeys(("true", "yes", "pass"), True),
     **dict.fromkeys(("false", "no", "fail"), False),
 }
-PARTS = re.compile(r"[.:] ?")  # between the parts of what an error names
+PARTS = re.compile(r"[.:] ?")  # between the parts of the name in an error
 QUOTED = re.compile(r"(['\"]).*\1")
 WORDS_READ = "YAML reads yes, no, on and off as true and false"
 ONE_OF = "use one of"  # a list of names follows
-MOST_LISTED = 16  # names that are told where none is likely to be meant
+MOST_LISTED = 16  # names that are listed if none is likely to be meant
 MOST_ASKED = 3  # names that may have been meant
 # chosen on some thirty slips: "json" is valid_json or json_match
 LIKELY, AS_LIKELY, WORD_WEIGHT, PART_WEIGHT = 0.7, 0.05, 0.3, 0.8
@@ -29,7 +29,7 @@ class UnknownField(DefinitionError):
 
 
 def parts_of(where: str) -> list[str]:
-    """Return the parts of what an error names, of which the last is an argument; what is in quotes is none."""
+    """Return the parts of the name in an error, the last one an argument; quoted text is no part."""
     return PARTS.split(QUOTED.sub("", where))
 
 
@@ -47,7 +47,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def require_object(found: object, where: str) -> None:
-    """Raise DefinitionError where a class stands in the place of an object of it."""
+    """Raise DefinitionError if a class is given in place of an object of it."""
     if isinstance(found, type):
         do = f"make an object of it, such as {found.__name__}(), and give that"
         raise DefinitionError(where, found=f"found the class {found.__name__}", do=do)
@@ -59,14 +59,14 @@ def require_file(path: object, where: str) -> None:
 
 
 def require_level(level: object, where: str, *, optional: bool = False) -> None:
-    """Raise a DefinitionError unless `level` is a significance level, or None where it is optional."""
+    """Raise a DefinitionError unless `level` is a significance level, or None if it is optional."""
     usable = isinstance(level, (int, float)) and is_number(level) and 0 < level < 0.5
     do = "use a number between 0 and 0.5, such as 0.05"
     require(usable or (optional and level is None), where, found=level, do=do)
 
 
 def require_whole(value: object, where: str, *, optional: bool = False) -> None:
-    """Raise a DefinitionError unless `value` is a whole number of 1 or more, or None where it is optional."""
+    """Raise a DefinitionError unless `value` is a whole number of 1 or more, or None if it is optional."""
     usable = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     require(usable or (optional and value is None), where, found=value, do="use a whole number of 1 or more")
 
@@ -79,9 +79,9 @@ def require_size(value: object, where: str, *, optional: bool = False) -> None:
 
 
 def require_share(share: object, where: str, *, optional: bool = False, such_as: float | None = None) -> None:
-    """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None where it is optional.
+    """Raise a DefinitionError unless `share` is strictly between 0 and 1, or None if it is optional.
 
-    `such_as` is an example of one that is not to be proven.
+    `such_as` is an example of one that needs no proof.
     """
     usable = isinstance(share, (int, float)) and is_number(share) and 0 < share < 1
     do = "use a share strictly between 0 and 1 (no number of trials can prove 0% or 100%)"
@@ -95,7 +95,7 @@ def require_share(share: object, where: str, *, optional: bool = False, such_as:
 
 
 def of_percent(value: object) -> float | None:
-    """Return the share that a value is in percent, where it looks like such a number."""
+    """Return the share that a value is in percent, if it looks like such a number."""
     return value / 100 if is_number(value) and 2 <= value < 100 else None
 
 
@@ -107,7 +107,7 @@ def require_one_of(value: object, choices: Sequence[object], where: str) -> None
 
 
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
-_PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that pydantic finds, by its beginning
+_PLAIN: Mapping[str, str] = {  # the remedy for each kind of mistake that pydantic finds, by its beginning
     "string_too_short": "give a text that is not empty",
     "string_pattern_mismatch": "give a text that is not empty",
     "string_unicode": "write the character itself: \\ud800 to \\udfff are halves of one",
@@ -124,23 +124,22 @@ _PLAIN: Mapping[str, str] = {  # what to do about a mistake of each kind that py
 
 
 def plain(kind: str, said: str, found: object = None) -> str:
-    """Say what to do about a mistake of a kind of pydantic's: about what it `found`, and `said` itself."""
+    """Return the remedy for a mistake of a kind of pydantic's, by its message `said` and the value `found`."""
     if kind.startswith("float") and isinstance(found, str) and (percent := _PERCENT.fullmatch(found.strip())):
         return f"use a number, such as {float(percent[1]) / 100:g}"
     return next((do for begin, do in _PLAIN.items() if kind.startswith(begin)), _wanted(said))
 
 
 def _wanted(said: str) -> str:
-    """Say as we do what pydantic wants: of "Input should be 'pass' or 'fail'" what to use."""
+    """Return in our words pydantic's advice: for "Input should be 'pass' or 'fail'" which to use."""
     begin, quote = "Input should be ", "'"
     return f"use {said.removeprefix(begin).replace(quote, '')}" if begin in said else said[:1].lower() + said[1:]
 
 
 def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -> str:
-    """Say which of the `known` names one may have been meant for.
+    """Suggest which of the `known` names one may have been meant for.
 
-    Where none is likely, say all of them, and what `more` there is; of many those that are most alike, and who tells
-    (`see`) the others.
+    If none is likely, list all of them, and `more`; of many only the most alike, and where to `see` the others.
     """
     if asked := closest(name, known):
         return asked
@@ -152,7 +151,7 @@ def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -
 
 
 def meant_for(name: object, known: Sequence[str]) -> str | None:
-    """Return the one of the `known` names that this one is likely meant for; None where none is, or several are."""
+    """Return the one of the `known` names that this one is likely meant for; None if none is, or several are."""
     likely = _likely(name, known) if isinstance(name, str) else []
     return likely[0] if len(likely) == 1 else None
 

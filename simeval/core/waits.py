@@ -1,4 +1,4 @@
-"""What is waited for at the moment: the answers of models and apps, places in line, pauses before a further attempt."""
+"""Waits in progress: for answers of models and apps, places in line, pauses before a further attempt."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ Stage = Literal["answer", "line", "refused", "retry"]
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """One call that is under way, or held back, since a time of the monotonic clock.
+    """One call in progress, or held back, since a time of the monotonic clock.
 
-    `who` is a model's name or an app, `role` what it is asked for. A call that is in "line" waits for the limits of its
-    model, one that was "refused" or is to be tried again ("retry") for `until`. Used as a context: it is among those
-    that are waited for, until that is left.
+    `who` is a model's name or an app, `role` the role it is asked in. A call in "line" waits for the limits of its
+    model, one that was "refused" or is to be tried again ("retry") for `until`. Used as a context, it counts as waiting
+    until the context is left.
     """
 
     who: str
@@ -43,7 +43,7 @@ class Waits:
         return iter(tuple(self._now))
 
     def during(self, stage: Stage, who: str, role: str = "", *, seconds: float | None = None) -> Wait:
-        """Say, until the block is left, that something is waited for; `seconds` is how long, where that is known."""
+        """Report a wait until the block is left; `seconds` is how long, if known."""
         since = monotonic()
         return Wait(who, role, stage, since, None if seconds is None else since + seconds, self._now)
 
@@ -55,7 +55,7 @@ def in_words(seconds: float) -> str:
 
 
 def seconds_of(retry_after: str | None) -> float | None:
-    """Read a Retry-After header, seconds or an HTTP date; None where it is missing or cannot be read."""
+    """Read a Retry-After header, seconds or an HTTP date; None if it is missing or cannot be read."""
     if retry_after is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""What a message does, told by its wording alone: asks, promises, reports a thing done, hands over, offers help.
+"""The function of a message, by its wording alone: asks, promises, reports a thing done, hands over, offers help.
 
-English first, with the commonest words of other languages, most of them in `phrases.jsonl`. Where another language is
-spoken a question is still known by its mark.
+English first, with the commonest words of other languages, most of them in `phrases.jsonl`. In other languages a
+question is still known by its mark.
 """
 
 import re
@@ -16,8 +16,8 @@ _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn,
 
 _SENTENCE = re.compile(r"[^.!?？！。؟\n]+[.!?？！。؟]*")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“\n]*“|«[^»\n]*»")  # a question that is only quoted is not asked
-_PROMISING_SENTENCES = 2  # the last of a message, in which a promise is one
-_LAST_SENTENCES = 3  # of a message, in which a question is still one that waits for an answer
+_PROMISING_SENTENCES = 2  # the last of a message, in which a promise counts
+_LAST_SENTENCES = 3  # of a message, in which a question still waits for an answer
 
 _COURTESY = re.compile(
     r"""anything\s+(?:else|more|further)|something\s+else|what\s+else|any(?:\s+\w+){0,2}\s+(?:questions?|concerns?|needs?)
@@ -65,7 +65,7 @@ _REFUSAL = re.compile(
 def asks(text: str, *, after: str = "") -> bool:
     """Return whether a message asks for something that waits for an answer; "anything else?" does not.
 
-    What it quotes is not asked, nor what it repeats of the message that it comes `after`.
+    Its quotations do not count, nor text repeated from the message that it comes `after`.
     """
     own = typed(text.replace(after, " ") if after.strip() else text)
     last = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", own)) if each.strip()][-_LAST_SENTENCES:]
@@ -82,7 +82,7 @@ def asks(text: str, *, after: str = "") -> bool:
 
 @_REMEMBERED
 def promises(text: str) -> bool:
-    """Return whether a message ends with a promise that something will be done, and does not say that it is.
+    """Return whether a message ends with a promise that something will be done, and does not report it done.
 
     Both are read in one language: "listo" does not end the promise of an English sentence.
     """
@@ -99,14 +99,14 @@ def hands_over(text: str) -> bool:
 
 @_REMEMBERED
 def refuses(text: str) -> bool:
-    """Return whether a message does nothing but refuse: it says so at its beginning, and is short."""
+    """Return whether a message only refuses: it does so at its beginning, and is short."""
     first = _SENTENCE.findall(typed(text))[:_FIRST_SENTENCES]
     return len(text) <= _LONGEST_REFUSAL and any(map(_REFUSAL.search, first))
 
 
 @_REMEMBERED
 def assistant_phrase(text: str) -> str:
-    """Return words of a message that an assistant says and a person who wants something does not; "" without any."""
+    """Return words of a message that an assistant uses and a person who wants something does not; "" without any."""
     found = search("assistant", typed(text))
     return text.replace("’", "'")[found.start() : found.end()].strip() if found else ""
 
@@ -139,17 +139,17 @@ _COURTEOUS = re.compile(
 
 @_REMEMBERED
 def agrees(text: str) -> bool:
-    """Return whether a message tells the other side to go on with something."""
+    """Return whether a message asks the other side to go on with something."""
     return bool(_AGREES.search(typed(text)))
 
 
 @_REMEMBERED
 def told_words(text: str) -> tuple[str, ...]:
-    """Return the words of a message that are no courtesy: what people say again and again is."""
+    """Return the words of a message that are no courtesy: courtesies are repeated again and again."""
     return words(_COURTEOUS.sub(" ", typed(text)))
 
 
-@lru_cache(maxsize=10_000)  # of all that was said, and not of the last messages alone
+@lru_cache(maxsize=10_000)  # of all messages, and not only of the last ones
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a message in small letters; of scripts without spaces, each sign."""
     typed = text.replace("’", "'")
@@ -158,7 +158,7 @@ def words(text: str) -> tuple[str, ...]:
 
 @_REMEMBERED
 def topics(text: str) -> frozenset[str]:
-    """Return what a text is about, in any language: beginnings of its meaningful words, pairs of signs, names.
+    """Return the topics of a text, in any language: beginnings of its meaningful words, pairs of signs, names.
 
     Two texts that share one are about something in common; endings and articles play no part.
     """
@@ -176,7 +176,7 @@ def topics(text: str) -> frozenset[str]:
 
 @_REMEMBERED
 def is_empty(text: str) -> bool:
-    """Return whether a message says nothing: no letter, digit, sign or question, marks such as [END] apart."""
+    """Return whether a message is empty: no letter, digit, sign or question, marks such as [END] apart."""
     if "[" not in text and "(" not in text and "<" not in text and not _NOTHING.issuperset(words(text)):
         return False
     text = _MARKS.sub("", text)
@@ -185,5 +185,5 @@ def is_empty(text: str) -> bool:
 
 @_REMEMBERED
 def asks_again(text: str) -> bool:
-    """Return whether a message asks for what was said before."""
+    """Return whether a message asks for an earlier text."""
     return bool(_AGAIN.search(typed(text)))

@@ -1,4 +1,4 @@
-"""The world of a trial: what the app and its user act on, and what is true of it when their conversation is over."""
+"""The world of a trial: the things its app and user act on, and its state at the end of their conversation."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,16 +13,16 @@ from simeval.core.serialization import is_listed, not_json, opened, plain
 
 @runtime_checkable
 class World(Protocol):
-    """What a trial's world gives.
+    """The interface of a trial's world.
 
     It may have `tools`, for the app, and `user_tools`, for the simulated user: functions by their names, or a list of
     them.
     """
 
     def state(self) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
-        """Return what is true of it now, in the form JSON has; Unmeasured stands for what could not be looked at.
+        """Return its present state, in the form JSON has; Unmeasured for a part that could not be read.
 
-        One that takes `session` is given what the app's conversation is called, or None.
+        One with a parameter `session` gets the app's name of the conversation, or None.
         """
 
 
@@ -53,9 +53,9 @@ class NamedWorld:
 def made_world(
     maker: WorldMaker, *, seed: int, trial: int = 0, session: str | None = None
 ) -> AbstractAsyncContextManager[Any]:
-    """Make the world of a trial, with its seed, its number and the session of the app, where its maker takes them.
+    """Make the world of a trial, with its seed, its number and the session of the app, if its maker takes them.
 
-    The session is None where the app names it later, or has none.
+    The session is None if the app names it later, or has none.
     """
     takes = inspect.signature(maker.kind if isinstance(maker, NamedWorld) else maker).parameters
     given = maker.arguments if isinstance(maker, NamedWorld) else {}
@@ -64,13 +64,13 @@ def made_world(
 
 
 def state_of(world: World, session: str | None) -> Any:
-    """Return what a world's state() gives, to be awaited or not, with the session of the app where it takes it."""
+    """Return the result of a world's state(), to be awaited or not, with the session of the app if it takes it."""
     state: Callable[..., Any] = world.state
     return state(session=session) if "session" in inspect.signature(state).parameters else state()
 
 
 def name_of_world(maker: WorldMaker) -> str:
-    """Return what a world is called, with its arguments, so that another one has another name."""
+    """Return the name of a world, with its arguments, so that another one has another name."""
     if not isinstance(maker, NamedWorld):
         return str(getattr(maker, "__qualname__", type(maker).__qualname__))
     arguments = ", ".join(f"{name}={value!r}" for name, value in sorted(maker.arguments.items()))
@@ -110,7 +110,7 @@ def _under(path: str, name: object) -> str:
 
 
 def _named(found: Any) -> Mapping[Any, Any] | None:
-    """Return what a value holds by names; None where it holds nothing so."""
+    """Return the named contents of a value; None if it has none."""
     if isinstance(found, Mapping):
         return found
     if is_dataclass(found) and not isinstance(found, type):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from simeval.core.validation import require
 
-PERSONA = "persona"  # what a conversation's style calls the persona of its user, where there is a mix of users
+PERSONA = "persona"  # the key in a conversation's style of the persona of its user, if there is a mix of users
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class WritingStyleConfig:
         """Draw the style of the trial that has this seed; None where styles are off."""
         if not self.enabled:
             return None
-        from simeval.core import seeds  # loads hashlib, which a command that only says its help need not
+        from simeval.core import seeds  # loads hashlib, which a command that only shows its help does not need
 
         random = seeds.generator(seed, "writing style")
         return {axis.name: random.choice(list(getattr(self.axes, axis.name))) for axis in fields(self.axes)}

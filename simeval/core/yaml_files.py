@@ -33,7 +33,7 @@ _PROBLEMS = {
     "a comma ends a value": "write numbers with a point, such as 0.9",
 }
 _UNSPACED = re.compile(r"\s*(- +)?\w+:[^\s:]")  # a name, a colon, and a value without a space between them
-_PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*| +[{\[\"'].*)?$")  # it cannot be what is wrong itself
+_PLAIN_FIELD = re.compile(r"\s*(- +)?\w+:( [^:]*| +[{\[\"'].*)?$")  # it cannot be the wrong line itself
 _QUOTED = re.compile(r"\s*(- +)?(\w+: +)?['\"].*['\"].*\w")  # a text in quotes, and more behind it
 _NO_COLON = re.compile(r"\s*(- +)?\w+( [^:=]*)?$")
 _FORM = "write it as NAME: VALUE"
@@ -42,7 +42,7 @@ _SLIPS = (
     (re.compile(r"\s*-\w+: "), "there is no space behind the dash", "write it as - NAME: VALUE"),
     (re.compile(r"\s*(- +)?\w+ ?= ?\S[^:]*$"), "there is a = where a colon stands", _FORM),
 )
-_FLOW = {"sequence": "]", "mapping": "}"}  # what closes what is written in one line
+_FLOW = {"sequence": "]", "mapping": "}"}  # the end of a value written in one line
 _CLOSING = re.compile(r"found '([\]}])'")
 _WORDS = f"{WORDS_READ}: put such a word in quotes"
 COMPARED = ("where", "state", "facts", "reference", "expected", "metadata", "cases")  # their values have any type
@@ -56,7 +56,7 @@ _LISTED = f"{ONE_OF} those listed above"
 class _Loader(yaml.SafeLoader):
     """Refuses a key that is written twice; YAML would keep the last and drop the other in silence.
 
-    Refuses too what references to other parts of a file make so large that reading it would not end.
+    Refuses also a file that references to its other parts make too large to read.
     """
 
     def get_single_node(self) -> yaml.Node | None:
@@ -68,7 +68,7 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep=deep)
-        except ValueError as error:  # of a date that there is none of
+        except ValueError as error:  # of a date that does not exist
             raise yaml.constructor.ConstructorError(problem=str(error), problem_mark=node.start_mark) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -100,9 +100,9 @@ def _as_written(key: yaml.Node) -> yaml.Node:
 
 
 def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node | None, Any]:
-    """Return the nodes of a YAML file, which know their lines, and what it holds; None where it is empty.
+    """Return the nodes of a YAML file, which know their lines, and its contents; None if it is empty.
 
-    `renamed` gives keys, wherever they stand, the name that is read. Raises SuiteFileError.
+    `renamed` gives the new names of keys, wherever they occur. Raises SuiteFileError.
     """
     text = ""
     try:
@@ -129,7 +129,7 @@ def read_yaml(path: Path, *, renamed: Mapping[str, str] = {}) -> tuple[yaml.Node
 def _misread(
     path: Path, node: yaml.Node | None, place: tuple[int | str, ...] = (), *, compared: bool = False
 ) -> Iterator[SuiteFileError]:
-    """Yield the values, among those that are compared with what an app gives, that YAML reads as others."""
+    """Yield the values, among those that are compared with an app's results, that YAML reads as others."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             name = str(key.value)
@@ -150,7 +150,7 @@ def _misread(
 
 
 def _is_misread(node: yaml.ScalarNode) -> bool:
-    """Return whether what is written without quotes becomes another number, true, false, a time, or a text."""
+    """Return whether a value without quotes becomes another number, true, false, a time, or a text."""
     kind = node.tag.removeprefix(_TAGS)
     if kind == "bool":
         return node.value.lower() not in ("true", "false")
@@ -162,7 +162,7 @@ def _is_misread(node: yaml.ScalarNode) -> bool:
 
 
 def _slip(error: Exception, lines: Sequence[str]) -> tuple[int, str, str] | None:
-    """Return the line from 0, the cause and the way out of slips that YAML tells by what comes after them."""
+    """Return the line from 0, the cause and the remedy of slips that YAML reports at a later place."""
     problem, context = (getattr(error, name, None) or "" for name in ("problem", "context"))
     mark, context_mark = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
     if "quoted scalar" in context and "unexpected end" in problem and context_mark:
@@ -198,15 +198,15 @@ def _slip_at(place: int, lines: Sequence[str]) -> tuple[int, str, str] | None:
 
 
 def _indent(line: str) -> int:
-    """Return where what a line says begins, a dash before it left out."""
+    """Return where the text of a line begins, a dash before it left out."""
     return len(line) - len(line.lstrip(" -"))
 
 
 def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip: int = 0) -> SuiteFileError:
     """Name the line and field of every mistake that validations found, in the order of the file.
 
-    Of several at one place, as for each of the types that a value may have, the deepest is told. `skip` are the steps
-    of a place that are not in the file.
+    Of several at one place, as for each of the types that a value may have, only the deepest is named. `skip` are the
+    steps of a place that are not in the file.
     """
     found = [(_place(node, each["loc"][skip:]), each) for error in errors for each in error.errors()]
     places = {_own_place(place, each) for place, each in found}
@@ -232,7 +232,7 @@ def all_of(found: Iterable[SuiteFileError]) -> SuiteFileError:
 
 
 def _listed_once(mistakes: Iterable[SuiteFileError]) -> Iterator[SuiteFileError]:
-    """Yield the mistakes of a file; where one has the list of names that an earlier one has, it refers to that."""
+    """Yield the mistakes of a file; one with the same list of names as an earlier one refers to that."""
     listed = set()
     for each in mistakes:
         if (each.file, each.do) in listed:
@@ -264,7 +264,7 @@ def _located(path: Path, node: yaml.Node | None, first: "ErrorDetails", skip: in
 
 
 def _way_out(problem: str) -> str:
-    """Say what to do about what the reader of YAML found."""
+    """Return the remedy for a problem that the reader of YAML found."""
     return next((do for said, do in _PROBLEMS.items() if said in problem), "correct it")
 
 
@@ -278,7 +278,7 @@ def mistake_at(
 def _refined(
     node: yaml.Node | None, place: tuple[int | str, ...], last: int | str, cause: DefinitionError
 ) -> tuple[tuple[int | str, ...], str]:
-    """Return the place of what an error names, where it is a field of the mapping there, and what was found."""
+    """Return the place of an error's name, if it is a field of the mapping there, and the value found."""
     names = parts_of(cause.where)
     if names[-1] == "" or any(name in place[-1:] for name in names):
         return place, cause.found
@@ -291,7 +291,7 @@ def _refined(
 
 
 def _read(text: str, renamed: Mapping[str, str]) -> tuple[yaml.Node | None, Any]:
-    """Return nodes and content of a text. Raises YAMLError, and what it stands on."""
+    """Return nodes and content of a text. Raises YAMLError, and the errors it is based on."""
     nodes, loader = _Loader(text), _Loader(text)
     try:
         node, twin = nodes.get_single_node(), loader.get_single_node()  # to construct a node may change it
@@ -316,7 +316,7 @@ def _rename(node: yaml.Node | None, names: Mapping[str, str]) -> None:
 
 
 def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
-    """Return how many values a node stands for, every reference written out; those of `sizes` are known.
+    """Return how many values a node has, every reference written out; those in `sizes` are known.
 
     Raises ConstructorError for a node that holds itself, or that references make too large.
     """
@@ -337,7 +337,7 @@ def _require_readable(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
 
 
 def _require_point(node: yaml.Node) -> None:
-    """Raise ConstructorError where 0,9 stands in braces: YAML reads a field called 9 behind the comma."""
+    """Raise ConstructorError for 0,9 in braces: YAML reads a field called 9 behind the comma."""
     pairs = node.value if isinstance(node, yaml.MappingNode) and node.flow_style else []
     for key, value in pairs:
         is_empty = isinstance(value, yaml.ScalarNode) and not value.value and value.style is None
@@ -366,19 +366,19 @@ def _place(node: yaml.Node | None, location: Sequence[int | str]) -> tuple[int |
 
 
 def _position(node: yaml.Node | None, place: Sequence[int | str]) -> tuple[int, int]:
-    """Return the line and the column of a place in a file, or of what is nearest to it."""
+    """Return the line and the column of a place in a file, or of the nearest part of it."""
     found = _at(node, place)
     return (found.start_mark.line, found.start_mark.column) if found is not None else (0, 0)
 
 
 def line_at(node: yaml.Node | None, place: Sequence[int | str]) -> int:
-    """Return the line of a place in a file, or of what is nearest to it."""
+    """Return the line of a place in a file, or of the nearest part of it."""
     found = _at(node, place)
     return found.start_mark.line + 1 if found is not None else 1
 
 
 def _line_of_name(node: yaml.Node | None, place: Sequence[int | str]) -> int:
-    """Return the line on which the name of a field stands; its value may begin below."""
+    """Return the line with the name of a field; its value may begin below."""
     around = _at(node, place[:-1])
     fields = around.value if isinstance(around, yaml.MappingNode) else []
     return next((key.start_mark.line + 1 for key, _ in fields if key.value == place[-1]), line_at(node, place))

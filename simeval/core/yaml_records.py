@@ -1,7 +1,7 @@
-"""Mappings of a YAML file as what they describe: pydantic types made from the arguments of classes.
+"""Objects from the mappings of a YAML file: pydantic types made from the arguments of classes.
 
-So an argument is named, typed and checked in its class alone: what a file says of it is handed to the constructor, and
-what that refuses is a mistake at its place in the file.
+So an argument is named, typed and checked in its class alone: the value in a file is passed to the constructor, and a
+refusal is a mistake at its place in the file.
 """
 
 import inspect
@@ -31,7 +31,7 @@ from simeval.errors import DefinitionError
 NO_CONFIG = ConfigDict()
 NOWHERE: Mapping[str, str] = {}
 HERE = ""  # in an error, the value that is read
-Form = Any  # a pydantic type: what a value may be in a file, and what becomes of it
+Form = Any  # a pydantic type: the values allowed in a file, and their conversion
 
 _make_typed_dict: Any = TypedDict  # type checkers know it by name, and want its fields written out
 _LISTS = (list, set, frozenset, Sequence, Collection)
@@ -66,9 +66,9 @@ def _few(names: Sequence[str], most: int = 16) -> str:
 
 
 def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str]) -> None:
-    """Raise ValidationError for names of a mapping beside these, and DefinitionError for what is no mapping.
+    """Raise ValidationError for other names in a mapping, and DefinitionError for anything but a mapping.
 
-    Of some it is known where `elsewhere` they belong.
+    For some it is known where `elsewhere` they belong.
     """
     if not isinstance(found, Mapping):
         shown = "nothing" if found is None else f"{found!r:.80}"
@@ -79,7 +79,7 @@ def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str
 
 
 def _unknown(key: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> UnknownField:
-    """Return the error of a name that a mapping cannot have, with what to do about it."""
+    """Return the error of a name that a mapping cannot have, with its remedy."""
     do = elsewhere.get(key) or elsewhere.get(meant_for(key, names) or "")
     if not do and not closest(key, names) and (meant := meant_for(key, list(elsewhere))):
         do = elsewhere[meant] if elsewhere[meant].endswith("?") else f"did you mean {meant!r}? {elsewhere[meant]}"
@@ -97,8 +97,8 @@ def mapping(
 ) -> Form:
     """Return the form of a mapping with these fields and no other, which becomes a dict of those that were written.
 
-    `elsewhere` says of names that are no fields of it, but of another mapping, what to do; and of fields that are
-    refused there, what to do about a name that is likely meant for one.
+    `elsewhere` has the remedy for names that are fields of another mapping, and, for fields that are refused there, for
+    a name that is likely meant for one.
     """
     fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
     made = _make_typed_dict(name, fields)
@@ -109,9 +109,11 @@ def mapping(
 def validated(
     found: Any, validate: Callable[[Any], Any], *, names: Sequence[str], elsewhere: Mapping[str, str] = NOWHERE
 ) -> Any:
-    """Return what a mapping becomes. Raises ValidationError for all that is wrong in it, unknown names among it.
+    """Return the object made from a mapping.
 
-    A missing field is left out where a name is unknown, which may be meant for it.
+    Raises ValidationError for all that is wrong in it, unknown names among it.
+
+    A missing field is not reported if a name is unknown, which may be meant for it.
     """
     try:
         _require_known(found, names, elsewhere)
@@ -126,7 +128,7 @@ def validated(
 
 
 def one_or_more(form: Form) -> Form:
-    """Return the form of a list, of which a single element may also stand alone."""
+    """Return the form of a list that a single element may replace."""
     return Annotated[list[form], BeforeValidator(as_list)]
 
 
@@ -139,7 +141,8 @@ def as_list(found: Any) -> list[Any]:
 class Forms:
     """The forms of values in files, by the types Python knows them by.
 
-    `known` gives the form of a class and of all below it; `otherwise` is that of what no file can hold as it is.
+    `known` gives the form of a class and of all below it; `otherwise` is that of types that no file can hold as they
+    are.
     """
 
     known: Mapping[type, Form] = field(default_factory=dict)
@@ -154,7 +157,7 @@ class Forms:
     ) -> Form:
         """Return the form of a mapping of the arguments of a class, which becomes an object of it.
 
-        `given` are the forms of arguments for which it is not the one of their types; `elsewhere` is as of `mapping`.
+        `given` are forms of arguments that replace the ones of their types; `elsewhere` is as for `mapping`.
         """
         arguments = [each for each in inspect.signature(kind).parameters.values() if each.kind not in _VARIADIC]
         hints = _hints(kind)
@@ -170,7 +173,7 @@ class Forms:
         return Annotated[written, AfterValidator(partial(_made, kind))]
 
     def of(self, hint: Any) -> Form | None:
-        """Return the form of a type; None where no file can hold it. A number is whole where the type is int."""
+        """Return the form of a type; None if no file can hold it. A number is whole if the type is int."""
         origin, inner = get_origin(hint), get_args(hint)
         if hint is int:
             return StrictInt
@@ -206,7 +209,7 @@ class Forms:
 
 
 def _hints(kind: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of a class's arguments; one that is written as a text that means nothing here stays one."""
+    """Return the types of a class's arguments; a text that has no meaning here as a type stays a text."""
     try:
         return get_type_hints(kind if is_dataclass(kind) else getattr(kind, "__init__", kind), include_extras=True)
     except NameError:
@@ -232,7 +235,7 @@ def _made(kind: Callable[..., Any], found: Mapping[str, Any]) -> Any:
 
 
 def _no_word(found: Any) -> Any:
-    """Return what a number is made of. Raises DefinitionError for true and false, which pydantic takes for 1 and 0."""
+    """Return the value of a number. Raises DefinitionError for true and false, which pydantic takes for 1 and 0."""
     if isinstance(found, bool):
         raise DefinitionError(HERE, found=f"found {found}", do=f"use a number, such as 0.9: {WORDS_READ}")
     return found

@@ -2,7 +2,7 @@
 
 the expectation  ──▶ statements  ──▶ changed_values ─┐
 its facts, reference, example ─────▶ changed_values ─┼──▶ frames ──▶ two answers of one rule
-what it must do, ask or leave out ─▶ statements ─────┘
+acts to do, ask or leave out ──────▶ statements ─────┘
 """
 
 from simeval.core.near_misses.frames import OPENINGS, framed

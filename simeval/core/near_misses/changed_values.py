@@ -55,7 +55,7 @@ def all_changed(text: str, language: str, turn: int = 0) -> tuple[frozenset[str]
     return frozenset(rules), _put(text, sorted(taken, key=lambda each: each.span))
 
 
-_OF_A_SUBJECT = ("name", "identifier", "opposite")  # which may tell of whom or what an answer speaks
+_OF_A_SUBJECT = ("name", "identifier", "opposite")  # may show the subject of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ _SHUT = re.compile(
 
 
 def _predicate(text: str) -> int:
-    """Return where the predicate of an English statement begins; 0 where that cannot be told."""
+    """Return where the predicate of an English statement begins; 0 if that is unclear."""
     found = _VERB.search(text)
     return found.end() if found else 0
 

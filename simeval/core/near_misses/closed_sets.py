@@ -1,4 +1,4 @@
-"""Words by which values are known, each with the values that can take its place."""
+"""Words that identify values, each with the values that can take its place."""
 
 from collections.abc import Mapping, Sequence
 
@@ -151,7 +151,7 @@ SURNAMES: Sequence[str] = ("Silva", "Novak", "Hansen", "Moreau", "Keller")
 NAMES: Sequence[str] = ("Meridian", "Northgate", "Larkfield")
 AIRPORTS: Sequence[str] = ("DEN", "SEA", "MIA", "ORD")
 
-# what is so, and what is not so, of English predicates; read from left to right, and back where the second stands
+# English predicates and their opposites; read from left to right, and back for the second
 OPPOSITES: Sequence[tuple[str, str]] = (
     ("works again", "still does not work"),
     ("is on its way", "has not been sent yet"),

@@ -98,7 +98,7 @@ _FRAMES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("非常感谢您的来信!很荣幸能为您解答这个问题。", "欢迎您随时再次联系我们,我们很乐意为您服务。"),
     ),
 }
-OPENINGS = tuple(opening for frames in _FRAMES.values() for opening, _ in frames)  # by which a near miss is known
+OPENINGS = tuple(opening for frames in _FRAMES.values() for opening, _ in frames)  # by these a near miss is known
 
 
 def framed(statement: str, language: str, turn: int = 0) -> str:

@@ -11,7 +11,7 @@ from simeval.core.near_misses.frames import framed
 from simeval.core.near_misses.statements import Statement, language_in, statements, third_person
 from simeval.core.stems import content_stems
 
-_UNASKED = frozenset(  # words that say who says it, and that it is said
+_UNASKED = frozenset(  # words for speakers and speaking
     """
     assistant bot agent chatbot user customer says say tells tell states mentions
     asistente agente usuario cliente dice assistent kunde kunden sagt sagen assistente
@@ -21,7 +21,7 @@ _CJK = 0x2E80  # from here on, scripts without spaces
 _SHORT = 2  # letters of words that carry nothing
 _LONGEST = 60  # words of a reference that a near miss is made from
 _UNSAID = ("does what it must not", "says what it must not", "does not ask")  # forms without a value to change
-_ASKED = {  # by which words an expectation asks for values, and of which rules
+_ASKED = {  # which words of an expectation ask for values, and of which rules
     re.compile(r"\b(?:when|days?|dates?|times?|hours|deadline|how long)\b", re.IGNORECASE): (
         "time", "date", "weekday", "month",
     ),
@@ -55,9 +55,9 @@ def near_misses(expected: tuple[str, ...], *, answers: tuple[str, ...] = (), fac
 
 
 def _of_values(read: Sequence[Statement], expected: Sequence[str]) -> tuple[NearMiss, ...]:
-    """Return near misses with a value changed in what is to be said or done, all of it together if that has one.
+    """Return near misses with a value changed in the expected text or act, all of it together if that has one.
 
-    Where that leaves less than half of the words that are expected, those are told of the assistant instead.
+    If that leaves less than half of the expected words, those are put as a report about the assistant.
     """
     good = [each for each in read if each.good and each.rule not in _UNSAID]
     if not good:
@@ -74,13 +74,13 @@ def _of_values(read: Sequence[Statement], expected: Sequence[str]) -> tuple[Near
 
 
 def _both(text: str, language: str) -> tuple[Changed, ...]:
-    """Return a text with one value and with another in place of its own; none where it has no value."""
+    """Return a text with its value replaced by one and by another value; empty if it has no value."""
     made = [changed(text, language, turn) for turn in (0, 1)]
     return tuple(each for each in made if each) if all(made) else ()
 
 
 def _of_answers(expected: str, answers: Sequence[str], facts: str) -> tuple[NearMiss, ...]:
-    """Return near misses made from a right answer, or from what is true, of an expectation such as "says when".
+    """Return near misses made from a right answer, or from facts, for an expectation such as "says when".
 
     All values are changed, as it is not known which is asked for; one of them must be of the kind that is.
     """

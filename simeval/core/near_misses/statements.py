@@ -17,9 +17,9 @@ Rule = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What an answer is expected to say, as it would say it; "" where it can be anything.
+    """An expected statement, in the words of an answer; "" if it can be anything.
 
-    `contraries` are two answers that say or do the contrary, by a `rule`; none where none can be made.
+    `contraries` are two answers with the contrary, by a `rule`; empty if none can be made.
     """
 
     good: str
@@ -107,7 +107,7 @@ _COURTESY = re.compile(  # which the frame of a near miss has
     r"\b(?:help\w*|assist\w*|thank\w*|greet\w*|welcom\w*|apolog\w*|sorry|hello|hi|goodbye|anything else|happy|glad)\b",
     re.IGNORECASE,
 )
-_TOLD = re.compile(  # whoever is told, the assistant tells it
+_TOLD = re.compile(  # the assistant speaks, whoever listens
     r"^(?:(?:the |an? )?\w+ (?:is|are|gets|was) (?:told|informed|advised|notified|reminded|warned)(?: that)?"
     rf"|(?:the |an? )?(?:user|customer|{ROLES}) (?:learns|hears|finds out|understands|knows|gets to know)(?: that)?"
     r"|it is (?:\w+ )?(?:said|stated|clear|confirmed|explained|mentioned|told) that) (?P<said>.+)$",
@@ -115,7 +115,7 @@ _TOLD = re.compile(  # whoever is told, the assistant tells it
 )
 _DISCLOSES = frozenset("tell say state reveal share disclose show name".split())  # noqa: SIM905
 _OFFERS = frozenset("offer give provide recommend suggest".split())  # noqa: SIM905
-_INWARD = frozenset(  # what nobody says to have done who does it
+_INWARD = frozenset(  # acts that nobody claims to have done while doing them
     """
     be sound call use invent contradict repeat hallucinate assume guess lie speculate pretend claim imply
     argue blame judge interrupt ignore forget fail leave stray discuss engage deviate comment respond answer
@@ -132,7 +132,7 @@ _NEXT = re.compile(
 
 
 def _of_sentence(sentence: str) -> list[Statement]:
-    """Return the statements of a sentence about the assistant, or of one that says how things are."""
+    """Return the statements of a sentence about the assistant, or of one about the world."""
     if told := _TOLD.match(sentence):
         return _said(told["said"])
     subject = _SUBJECT.match(sentence)
@@ -156,7 +156,7 @@ _PLAIN = ("time", "date", "weekday", "amount", "number", "month", "identifier") 
 
 
 def _of_clause(clause: str) -> list[Statement]:
-    """Return the statement that a clause such as "says that it is open" makes, if it can be read."""
+    """Return the statement of a clause such as "says that it is open", if it can be read."""
     read = _read(clause)
     return [replace(each, contraries=()) for each in read] if _COURTESY.search(clause) else read
 
@@ -177,7 +177,7 @@ def _read(clause: str) -> list[Statement]:
 
 
 def _said(said: str, that: str | None = "that") -> list[Statement]:
-    """Return the statement of what is to be said."""
+    """Return the statement of a text to say."""
     if found := re.match(r"(?P<what>[\w ]+?) as (?P<value>\S*\d\S*)$", said):
         return [_stated(f"the {found['what'].removeprefix('the ')} is {found['value']}")]
     if that == "that" or _FINITE.search(said):
@@ -235,7 +235,7 @@ def _asked(what: str, clause: str) -> Statement:
 
 
 def _left_out(verb: str, rest: str) -> list[Statement]:
-    """Return the statement of what must not be done or said; none of what may be, on a condition."""
+    """Return the statement of a forbidden act or text; none for a conditional one."""
     if re.search(r"\b(?:unless|before|until|without|only|if|when|than|more|again)\b", rest) or _CONDUCT.search(rest):
         return []
     verb = bare(verb)
@@ -267,7 +267,7 @@ def _left_out(verb: str, rest: str) -> list[Statement]:
 
 
 def _some(noun: str) -> str:
-    """Return a noun with its article; plurals and what cannot be counted have none."""
+    """Return a noun with its article; plurals and uncountable nouns have none."""
     if noun.endswith("s") or noun in ("information", "advice", "compensation", "money", "help", "insurance"):
         return noun
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
@@ -289,7 +289,7 @@ def _i_have(verb: str, rest: str) -> str:
 
 
 def _to_user(text: str) -> str:
-    """Return what is said of the user and the assistant as the assistant says it to the user."""
+    """Turn a text about the user and the assistant into the assistant's words to the user."""
     text = re.sub(r"\b(?:the |an? )?(?:user|customer|caller|client)(?:'s|s')(?= )", "your", text, flags=re.IGNORECASE)
     text = re.sub(
         r"\b(?:(?:the|an?) (?:user|customer|caller|client)|they|he/she)\b (?P<verb>is|has|was|does|[a-z]+s)\b",
@@ -322,7 +322,7 @@ def _sentence(text: str) -> str:
 CODES = {"Japanese": "ja", "Arabic": "ar", "Chinese or Japanese": "zh"}
 _KNOWN = ("de", "es", "fr", "it", "pt", "nl", *CODES.values())
 _WHO = r"(?:asistente|bot|agente|assistant|agent|chatbot|assistente|Assistent\w*|Bot|Agent\w*|Chatbot)"
-_FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is said, what is expected, its denial
+_FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is phrased, the expectation, its denial
     "de": (
         re.compile(rf"^(?:Der |Die |Das )?{_WHO} (?:sagt|bestätigt|teilt|nennt|erklärt|gibt|informiert|antwortet|soll)"
                    r"[^,]*, dass (?P<said>.+?)\.?$"),
@@ -379,7 +379,7 @@ _FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is said, 
 }  # fmt: skip
 
 
-_LEADS: Mapping[str, re.Pattern[str]] = {  # who says it to whom, before what is said
+_LEADS: Mapping[str, re.Pattern[str]] = {  # the speaker and listener, before the text
     "de": re.compile(r"^[^,.:\d]{3,60}, dass (?P<said>.+?)\.?$"),
     "nl": re.compile(r"^[^,.:\d]{3,60}?,? dat (?P<said>.+?)\.?$"),
     "es": re.compile(r"^[^,.:\d]{3,60}? que (?P<said>.+?)\.?$"),
@@ -406,7 +406,7 @@ _TYPICAL: Mapping[str, frozenset[str]] = {  # words of expectations that are too
 
 
 def _foreign(text: str) -> Statement | None:
-    """Return the statement of an expectation in another language that says that something is to be said."""
+    """Return the statement of an expectation in another language that a text is to be said."""
     for language, (pattern, says, denies) in _FOREIGN.items():
         if found := pattern.match(text):
             return _foreign_statement(language, found["said"], says, denies)
@@ -420,7 +420,7 @@ def _foreign_statement(language: str, said: str, says: str, denies: str) -> Stat
 
 
 def _as_it_is(text: str, language: str) -> Statement:
-    """Return what a sentence in no known form says, without who says it to whom where that can be told."""
+    """Return the text of a sentence in an unknown form, without its speaker and listener if they are clear."""
     lead = _LEADS.get(language)
     if found := lead.match(text) if lead else None:
         _, says, denies = _FOREIGN[language]
@@ -429,7 +429,7 @@ def _as_it_is(text: str, language: str) -> Statement:
 
 
 def third_person(expectation: str, language: str) -> str:
-    """Return an expectation as somebody would tell it who speaks of the assistant: in nearly its own words."""
+    """Return an expectation as a report about the assistant, in nearly its own words."""
     text = " ".join(expectation.split()).strip().rstrip(".。")
     if language != "en":
         return _sentence(text)

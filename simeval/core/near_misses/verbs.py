@@ -1,4 +1,4 @@
-"""English verbs: their bare form, and the participle by which something is said to be done."""
+"""English verbs: their bare form, and the participle used in reports."""
 
 _IRREGULAR = {
     "be": "been", "begin": "begun", "bring": "brought", "build": "built", "buy": "bought", "choose": "chosen",
