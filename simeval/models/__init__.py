@@ -1,4 +1,4 @@
-"""Language models: one small protocol, the models that keep it, and what wraps them."""
+"""Language models: one small protocol, the models that implement it, and their wrappers."""
 
 from simeval.core.faces import attach
 

@@ -34,19 +34,19 @@ class Caller:
 
     `options` are that role's, and go into each call; malformed replies are counted in `ledger`.
 
-    A reply that cannot be read is asked for again with another seed, a temperature and a word on what was wrong; where
-    it was cut, with twice the tokens, at most MOST_ROOM times as many; if it needed them, later replies of that role
-    have as many at once.
+    An unreadable reply is asked for again with another seed, a temperature and a description of the problem; if it was
+    cut, with twice the tokens, at most MOST_ROOM times as many; if it needed them, later replies of that role have as
+    many at once.
 
-    All attempts but the last are hurried, unless the role is the app's: one that takes far longer than usual is made
-    again, and the last has all the time there is.
+    All attempts but the last are hurried, unless the role is the app's: one that takes far longer than usual is
+    repeated, and the last has all the time there is.
 
-    Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything
-    else is not, such as an answer that a content filter withheld. The objects of tenacity in `simeval.core.retrying`
-    decide, once an attempt has failed. Raises the last ModelError, with the number of attempts; ModelUnusable where a
-    model that has never answered cannot be reached. A call that is refused while others are answered is out of luck,
-    not of attempts: it waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the
-    reply is looked for there first.
+    Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything else is not,
+    such as an answer that a content filter withheld. The objects of tenacity in `simeval.core.retrying` decide, once an
+    attempt has failed. Raises the last ModelError, with the number of attempts; ModelUnusable if a model that has never
+    answered cannot be reached. A call that is refused while others are answered is out of luck, not of attempts: it
+    waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the reply is looked for
+    there first.
     """
 
     model: SharedModel
@@ -59,7 +59,7 @@ class Caller:
     _room: dict[str, int] = field(default_factory=dict, init=False, repr=False)  # times the tokens of a role's replies
 
     async def ask(self, request: Request, kind: type[R], *, quoted_texts: Sequence[str] = ()) -> R:
-        """Return the model's answer as `kind`; what `quoted_texts` holds is no answer where the model repeats it."""
+        """Return the model's answer as `kind`; a reply that repeats one of `quoted_texts` is no answer."""
         return await self._attempt(
             request,
             lambda made: read_reply(
@@ -81,11 +81,11 @@ class Caller:
         return await self._attempt(request, read)
 
     async def text(self, request: Request) -> str:
-        """Return the model's answer without what it thought before; an empty one is malformed."""
+        """Return the model's answer without its thoughts; an empty one is malformed."""
         return (await self.completed(request)).text
 
     async def completed(self, request: Request) -> Completion:
-        """Return the model's answer without what it thought before, with what is known of the call.
+        """Return the model's answer without its thoughts, with the data of the call.
 
         A refusal is an answer; an empty one is malformed.
         """
@@ -99,7 +99,7 @@ class Caller:
         return await self._attempt(request, read)
 
     async def _attempt(self, request: Request, read: Callable[[Completion], T]) -> T:
-        """Return what `read` makes of a reply that it can read."""
+        """Return the result of `read` on the first readable reply."""
         request = request.addressed(self.options)
         tries = _Tries(self.retry.max_attempts if self.retry.enabled else 1, self._room.get(request.role, 1))
         while True:
@@ -130,7 +130,7 @@ class Caller:
                 await anyio.sleep(seconds)
 
     async def _kept(self, request: Request, read: Callable[[Completion], T]) -> T | None:
-        """Return what was answered to a request before, where that is kept and can be read."""
+        """Return the stored answer to a request, if there is one and it can be read."""
         if self.cache is not None and (text := await self.cache.find(self.model.name, request)) is not None:
             with suppress(MalformedReply):  # kept by another version: it is asked for again
                 return read(Completion(text=text))
@@ -148,7 +148,7 @@ class Caller:
         except MalformedReply as error:
             if completion.refusal or completion.is_filtered:
                 raise self._withheld(completion) from None
-            was_cut = completion.is_cut and not request.probabilities  # what follows a label is never of use
+            was_cut = completion.is_cut and not request.probabilities  # text after a label is never of use
             self.ledger.of(request.role).malformed_calls += 1
             tries.malformed(error, was_cut=was_cut)
             if was_cut:

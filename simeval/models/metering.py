@@ -30,7 +30,7 @@ class Metered(Wrapped):
         return await self._told(request, self.ledger.on_call)
 
     async def _told(self, request: Request, on_call: Callable[[ModelCall], None]) -> Completion:
-        """Answer and count, and tell of the call."""
+        """Answer and count, and report the call."""
         started, completion, error = time_ns(), Completion(text=""), "cancelled"
         try:
             completion = await self._counted(request)

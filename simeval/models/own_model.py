@@ -1,4 +1,4 @@
-"""A model that is an object of the user's own: what its code does wrong is told as its mistake, with its place."""
+"""A model that is an object of the user's own: errors of its code are reported as its own, with their place."""
 
 from dataclasses import replace
 from inspect import isawaitable
@@ -15,12 +15,12 @@ _COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_to
 
 
 class OwnModel(Wrapped):
-    """A model around an object of the user's own, which is read before anything counts what it answered."""
+    """A model around an object of the user's own, which is checked before anything counts its answers."""
 
     __slots__ = ()
 
     async def complete(self, request: Request) -> Completion:
-        """Answer. Raises ModelError for whatever is raised, and ModelUnusable for what is no Completion."""
+        """Answer. Raises ModelError for any exception, and ModelUnusable for anything but a Completion."""
 
         async def answer() -> object:
             answering: object = self.model.complete(request)
@@ -42,14 +42,17 @@ class OwnModel(Wrapped):
 
 
 def _wrong_in(found: Completion) -> str:
-    """Say what of a completion is not as it is declared; nothing where all is. What is not counted may be None."""
+    """Return the parts of a completion that are not as declared; empty if all are.
+
+    Tokens and costs that are not counted may be None.
+    """
     kinds: dict[str, Any] = {"text": str, **dict.fromkeys((*_COUNTED, "cost_usd"), Real | None)}
     wrong = [name for name, kind in kinds.items() if not isinstance(getattr(found, name), kind)]
     return f"{wrong[0]} is {type(getattr(found, wrong[0])).__name__}" if wrong else ""
 
 
 async def close(model: Model) -> None:
-    """Close a model. One that cannot be closed is told, and takes nobody's result away."""
+    """Close a model. An error of closing is reported, and takes nobody's result away."""
 
     async def closed() -> None:
         closing: object = model.close()

@@ -20,7 +20,7 @@ class Price:
 
 
 def price_of(model_name: str) -> Price | None:
-    """Return the price of a model by its LiteLLM name, or None where the table has none.
+    """Return the price of a model by its LiteLLM name, or None if the table has none.
 
     The table is read as it is, prices registered with LiteLLM included: LiteLLM's own look-up asks a server about
     models it does not know.

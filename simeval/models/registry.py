@@ -31,7 +31,7 @@ from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, E
 from simeval.models.providers.offline import OFFLINE_PREFIX
 from simeval.models.reply_cache import ReplyCache
 
-_SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; no call is told apart by them
+_SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; calls do not differ by them
 STREAM = "stream"  # which an app may be asked for
 OURS = frozenset({"model", "messages", STREAM, "timeout", "num_retries", "max_retries", "seed"})
 _ADDRESS = (
@@ -46,25 +46,25 @@ _ADDRESS = (
     "vertex_",
     "region_name",
 )
-SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which says more
+SPARE_SECONDS = 10.0  # LiteLLM's own time-out is a little later than ours, which is more informative
 
 
 class Models:
     """Holds models by name, bounded, and closes them when the last run that used them has ended."""
 
     def __init__(self, settings: Settings, allowances: Allowances | None = None) -> None:
-        """Raise DefinitionError for options that cannot be; limits are those of `allowances` where they are shared."""
+        """Raise DefinitionError for invalid options; limits are those of `allowances` if they are shared."""
         self._settings, self._allowances, self.waits = settings, allowances, Waits()
         given = {name for role in ROLES for name in settings.options_of(role)}
         for name in sorted((OURS & given) - ({STREAM} if _streams_the_app(settings) else set())):
             raise DefinitionError(
                 f"model option {name!r}", found="simeval sets this itself", do="use the engine's own setting"
             )
-        self._families: dict[str, dict[str, str]] = {}  # who gets an option's address: first names, by whose they are
+        self._families: dict[str, dict[str, str]] = {}  # gets an option's address: first names, by family
         self._bases: dict[Hashable, Model] = {}  # by name, and those of other kinds than chat by their key
         self._bounded: dict[Hashable, SharedModel] = {}
-        self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of those that were made from a name
-        self._refused: set[Hashable] = set()  # models that came with what could not be begun
+        self._addresses: dict[Hashable, Mapping[str, Any]] = {}  # of the ones made from a name
+        self._refused: set[Hashable] = set()  # models of a run that could not begin
         self._turns = Turns()
         self._users = 0
 
@@ -86,7 +86,7 @@ class Models:
         address = address if isinstance(named, str) else {}
         key = _key(base.name, address)
         endpoint = getattr(base, "endpoint", None)
-        elsewhere = endpoint.given(address) if isinstance(endpoint, Endpoint) else None  # the environment may say where
+        elsewhere = endpoint.given(address) if isinstance(endpoint, Endpoint) else None  # or the environment's
         self._addresses[key] = {**({"api_base": elsewhere} if elsewhere else {}), **address}
         known = self._bases.setdefault(key, base)
         if known is not base and not isinstance(named, str):
@@ -96,7 +96,7 @@ class Models:
         return self._kept(key, known)
 
     def panel(self, named: str | Model | Sequence[str | Model]) -> tuple[SharedModel, ...]:
-        """Return one judge or several, each once. Raises DefinitionError where none or one twice is named."""
+        """Return one judge or several, each once. Raises DefinitionError if none or one twice is named."""
         listed: Sequence[Any] = named if isinstance(named, (list, tuple)) else [named]
         models = tuple(self.get(each, "judge") for each in listed)
         names = [model.name for model in models]
@@ -117,9 +117,9 @@ class Models:
         role: ModelRole | None = None,
         redactor: Redactor | None = None,
     ) -> Caller:
-        """Return what asks a model in a role, retries, and counts in `ledger`; it looks into `cache` first.
+        """Return a caller that asks a model in a role, retries, and counts in `ledger`; it looks into `cache` first.
 
-        The cache tells answers apart by where the model itself is: the user may sit at the judge's address. Without a
+        The cache distinguishes answers by the model's own address: the user may be at the judge's address. Without a
         `redactor` it makes one of its own.
         """
         options = self._settings.options_of(role)
@@ -137,7 +137,7 @@ class Models:
         )
 
     def redactor(self) -> Redactor:
-        """Return what takes this engine's secrets, and those of the environment as it is now, out of texts."""
+        """Return a redactor of this engine's secrets, and of those in the environment as it is now."""
         return redactor_of(self._settings)
 
     def price(self, name: str) -> Price | None:
@@ -145,12 +145,12 @@ class Models:
         return price_of(name) if any(maker.has_prices for maker in self._makers(name)) else None
 
     def tells_cost(self, name: str) -> bool:
-        """Return whether what a model costs may become known: its price is, or it is an object of the user's own."""
+        """Return whether a model's cost may become known: its price is, or it is an object of the user's own."""
         asked = any(not maker.is_embedded for maker in self._makers(name))
         return not asked or self.price(name) is not None
 
     def _makers(self, name: str) -> list[Provider]:
-        """Return whose the models of a name are: those that chat, embed and moderate may share one."""
+        """Return the providers of models with a name: models that chat, embed and moderate may share one."""
         named = [base for base in self._bases.values() if base.name == name]
         return [maker for base in named if (maker := maker_of(base)) is not None]
 
@@ -177,7 +177,7 @@ class Models:
                 await anyio.to_thread.run_sync(check_key)  # where replies are kept it may not be needed
 
     async def contexts(self, names: Collection[str]) -> Mapping[str, int]:
-        """Return the tokens that a prompt with its reply may have, of those of these models that say it."""
+        """Return the tokens that a prompt with its reply may have, for the models that report it."""
         found: dict[str, int] = {}
 
         async def look_up(name: str, context_tokens: Callable[[], Awaitable[int | None]]) -> None:
@@ -193,7 +193,7 @@ class Models:
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Forget the models of what is refused: the next one may name others."""
+        """Forget the models of a refused attempt: the next one may name others."""
         known = frozenset(self._bases)
         try:
             yield
@@ -203,7 +203,7 @@ class Models:
             raise
 
     def _forget(self) -> None:
-        """Forget what was refused, once nobody uses a model: who uses others again finds them made anew."""
+        """Forget refused models, once nobody uses a model: later callers find them made again."""
         if self._users:
             return
         names = {self._bases[key].name for key in self._refused if key in self._bases}
@@ -234,7 +234,7 @@ class Models:
         return self._bounded[key]
 
     def _made(self, kind: ModelKind) -> Model:
-        """Make a model with those options that say where it is and who asks, not how a chat is answered."""
+        """Make a model with the options for address and key, not those for chats."""
         options = address_of(self._settings.options_of(None))
         return kind.make(options, timeout_seconds=self._settings.model_timeout_seconds + SPARE_SECONDS)
 
@@ -264,7 +264,7 @@ class Models:
         return Allowed(governed, _account(base.name, self._addresses.get(key, {})), self._allowances)
 
     def given(self, model: SharedModel) -> str | Model:
-        """Return what a model was asked for by: its name, or the object of the user's own."""
+        """Return the user's name for a model, or the object of the user's own."""
         key = next(key for key, kept in self._bounded.items() if kept is model)
         base = self._bases[key]
         return base if maker_of(base) is None else base.name
@@ -291,7 +291,7 @@ class Models:
         raise DefinitionError("model", found=f"found {named!r:.80}", do=do)
 
     def _note_family(self, name: str, role: ModelRole | None, address: Mapping[str, Any]) -> None:
-        """Note to whom addresses and keys go, by where they were given."""
+        """Record which provider gets addresses and keys, by the name they were given for."""
         for source in ("model_options", *([f"{role}_options"] if role else [])):
             given = address_of(getattr(self._settings, source) or {})
             if any(option != TRANSPORT and address.get(option) == value for option, value in given.items()):
@@ -299,24 +299,24 @@ class Models:
 
 
 def _streams_the_app(settings: Settings) -> bool:
-    """Return whether streaming is asked for of the app alone: what others answer is read as a whole."""
+    """Return whether streaming is set for the app alone: other answers are read as a whole."""
     return not any(STREAM in settings.options_of(role) for role in (None, *ROLES) if role != "app")
 
 
 def redactor_of(settings: Settings) -> Redactor:
-    """Return what takes the secrets among the options of all roles, and those of the environment, out of texts."""
+    """Return a redactor of the secrets among the options of all roles, and of those in the environment."""
     options = [settings.options_of(role) for role in (None, *ROLES)]
     secrets = [secret for each in options for secret in (*secret_options(each), *secrets_among(each))]
     return Redactor.of(secrets, patterns=settings.secret_patterns)
 
 
 def address_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return those options that say where a model is and who asks, not how it answers."""
+    """Return the options for the address and key of a model, not those for its answers."""
     return {name: value for name, value in options.items() if name.startswith(_ADDRESS)}
 
 
 def road_of(named: str | Model, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return that a model is asked through LiteLLM, where one of its options says so or only LiteLLM knows it."""
+    """Return the option to ask a model through LiteLLM, if one of its options requires it or only LiteLLM knows it."""
     provider = provider_of(named) if isinstance(named, str) else None
     return {TRANSPORT: LITELLM} if provider and provider.needs_litellm(str(named), options) else {}
 
@@ -326,7 +326,7 @@ def _key(name: str, address: Mapping[str, Any]) -> Hashable:
 
 
 def _account(name: str, address: Mapping[str, Any]) -> str:
-    """Return what a model's limits are kept by: its name and, without what is secret of it, its address."""
+    """Return the key of a model's limits: its name and, without its secrets, its address."""
     secrets = [str(secret) for secret in secret_options(address)]
     told = [(option, str(value)) for option, value in sorted(address.items()) if str(value) not in secrets]
     said = [f"{option}={shown_name(value)}" for option, value in told]

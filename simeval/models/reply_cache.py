@@ -27,9 +27,9 @@ class ReplyCache:
 
     The key is everything that an answer depends on: the model, its `address`, the options, the whole prompt, the
     temperature, the form asked for, and the seed, so that no trial gets the answer of another, nor one try that of
-    another. How long a reply may be is no part of it: one that was cut could not be read. The app under test is never
-    answered from here: it is what is measured. Replies that could not be read are not kept. Hits are counted in
-    `ledger`.
+    another. The limit of a reply's length is no part of it: one that was cut could not be read. The app under test is
+    never answered from here: it is the subject of measurement. Replies that could not be read are not kept. Hits are
+    counted in `ledger`.
     """
 
     shelf: StoredReplies
@@ -51,7 +51,7 @@ class ReplyCache:
     async def keep(self, model: str, request: Request, completion: Completion) -> None:
         """Keep a reply that could be read."""
         if request.role == "app" or self.clean(completion.text) != completion.text:
-            return  # what held a secret would not be the same reply when it comes back
+            return  # a reply that held a secret would not be the same when it comes back
         await self.note(
             ReplyRecord(
                 key=self.key(model, request),

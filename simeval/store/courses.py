@@ -8,7 +8,7 @@ from simeval.results.html.charts import Node, Past, trend_chart
 from simeval.store.run_summaries import RunSummary
 
 MOST_IN_A_ROW = 20  # runs that are drawn
-MEASURED = "measured"  # the outcome of what nothing is required of
+MEASURED = "measured"  # the outcome of a measure without a requirement
 
 
 def metric_course(

@@ -1,4 +1,4 @@
-"""Where a run was cut off: the trial that is missing for that, and what was dealt after it, kept but not counted."""
+"""Where a run was interrupted: the trial that is missing for that, and later ones, kept but not counted."""
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
 
@@ -14,7 +14,7 @@ from simeval.store.text_encoding import to_json
 
 
 def apply_cut(connection: Connection, backend: Backend, run_id: str, cut: Cut) -> None:
-    """Keep that a trial is missing, and set aside what is there from it on. Doing it again changes nothing."""
+    """Record that a trial is missing, and set aside all results from it on. Doing it again changes nothing."""
     at = cut.trial
     before = (
         connection.execute(select(CUTS.c.trial).where(CUTS.c.run_id == run_id, CUTS.c.scenario == at.scenario))

@@ -38,9 +38,9 @@ MIGRATING = 5_140_917_303  # the number of the lock under which a server's table
 class Database:
     """Keeps runs in an SQLite file or on a PostgreSQL server.
 
-    `where` is a path, `sqlite:///PATH` or `postgresql://...`. Raises DefinitionError where it cannot be opened. One
-    connection serves all threads in turn. A connection that is lost is made again, and what was under way on it
-    repeated, for `reconnect_seconds`; that, or an error that waiting does not mend, raises StoreError.
+    `where` is a path, `sqlite:///PATH` or `postgresql://...`. Raises DefinitionError if it cannot be opened. One
+    connection serves all threads in turn. A lost connection is made again, and its work repeated, for
+    `reconnect_seconds`; then, or on an error that waiting does not fix, it raises StoreError.
     """
 
     def __init__(self, where: str | Path, *, reconnect_seconds: float = RECONNECT_SECONDS) -> None:
@@ -49,7 +49,7 @@ class Database:
         self._lock, self._closing = Lock(), Event()
         self._attempts: dict[str, RunAttempt] = {}
         self._connection: Connection | None = None
-        self._lost_since: float | None = None  # of all who wait for it together
+        self._lost_since: float | None = None  # of all callers that wait for it together
         try:
             self._connection = self._backend.connect()
             self._prepare(self._connection)
@@ -83,11 +83,11 @@ class Database:
         self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, RunResult) for e in entries))
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Do what only reads, and perhaps again on a new connection. It sees one state of the store."""
+        """Do work that only reads, and perhaps again on a new connection. It sees one state of the store."""
         return self._do(work, begin=self._backend.begin_read)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Do what changes the store in one transaction, and perhaps again on a new connection."""
+        """Do work that changes the store in one transaction, and perhaps again on a new connection."""
         return self._do(work, begin=self._backend.begin_write)
 
     def put(self, rows: Batch) -> None:
@@ -195,7 +195,7 @@ class Database:
 
 
 def _backend_of(where: str | Path) -> Backend:
-    """Return the backend that an address names. Raises DefinitionError where it names none."""
+    """Return the backend that an address names. Raises DefinitionError if it names none."""
     if isinstance(where, Path) or "://" not in where:
         return _file(Path(where))
     url = _parsed(where)
@@ -210,7 +210,7 @@ def _backend_of(where: str | Path) -> Backend:
 def _parsed(url: str) -> URL:
     try:
         return make_url(url)
-    except (SQLAlchemyError, ValueError):  # what they say may hold the password
+    except (SQLAlchemyError, ValueError):  # their message may hold the password
         scheme = url.partition("://")[0]
         raise DefinitionError(
             "store",

@@ -47,8 +47,8 @@ class Datasets:
     def save(self, dataset: Dataset, *, tags: Sequence[str] = ()) -> None:
         """Keep a dataset under its name and version, which the tags name from now on. Raises StoreError.
 
-        A version that is there already is not written again; it becomes the newest. Raises DefinitionError where the
-        examples are not those any more that the version was made of.
+        A version that is there already is not written again; it becomes the newest. Raises DefinitionError if the
+        examples have changed since the version was made.
         """
         names = (tags,) if isinstance(tags, str) else tuple(tags)
         for what, text in (("name", dataset.name), *(("tag", tag) for tag in names)):
@@ -63,7 +63,8 @@ class Datasets:
     def load(self, name: str, version: str | None = None) -> Dataset:
         """Return a dataset by its name; of several versions the one saved last, or that of this version or tag.
 
-        Its examples are read a page at a time, while the database is open. Raises DefinitionError naming what there is.
+        Its examples are read a page at a time, while the database is open. Raises DefinitionError naming the existing
+        ones.
         """
         found = self._database.read(lambda connection: _find(connection, name, version))
         return Dataset(
@@ -77,7 +78,7 @@ class Datasets:
         )
 
     def delete(self, name: str) -> None:
-        """Remove all versions of a dataset with the feedback on it. Raises DefinitionError where there is none."""
+        """Remove all versions of a dataset with the feedback on it. Raises DefinitionError if there is none."""
         self._database.write(lambda connection: _delete(connection, name))
 
     def list(self) -> Sequence[DatasetSummary]:
@@ -153,7 +154,7 @@ def _dataset_row(dataset: Dataset) -> Row:
 
 
 def _versions(connection: Connection, *, name: str, version: str | None = None) -> list[dict[str, Any]]:
-    """Return what there is of a dataset, the version saved last first."""
+    """Return the versions of a dataset, the one saved last first."""
     query = select(DATASETS).where(DATASETS.c.dataset == name).order_by(DATASETS.c.saved.desc(), DATASETS.c.version)
     if version is not None:
         query = query.where(DATASETS.c.version == version)

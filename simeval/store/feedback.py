@@ -1,4 +1,4 @@
-"""Feedback in a database: added to what is there, listed, exported and imported as JSON lines."""
+"""Feedback in a database: added, listed, exported and imported as JSON lines."""
 
 import json
 from collections import Counter
@@ -33,9 +33,9 @@ class FeedbackBook:
         self._database = as_open(database, "FeedbackBook")
 
     def add(self, feedback: Feedback) -> None:
-        """Keep feedback, without what looks like a key or a password; another of the same id is replaced.
+        """Store feedback, without anything that looks like a key or a password; another of the same id is replaced.
 
-        Raises DefinitionError where what it is of is not there, and StoreError where it cannot be kept.
+        Raises DefinitionError if its trial or example does not exist, and StoreError if it cannot be stored.
         """
         found = _masked([_Given("", feedback)])
         self._database.write(lambda connection: _keep(connection, found))
@@ -54,7 +54,7 @@ class FeedbackBook:
         return self._database.read(lambda connection: connection.execute(query).scalar() or 0)
 
     def remove(self, feedback_id: str) -> None:
-        """Remove one feedback. Raises DefinitionError where there is none of this id."""
+        """Remove one feedback. Raises DefinitionError if there is none of this id."""
         same = delete(FEEDBACK).where(FEEDBACK.c.feedback_id == feedback_id)
         if not self._database.write(lambda connection: connection.execute(same).rowcount):
             raise DefinitionError("feedback", found=f"no feedback has the id {feedback_id!r}", do="list it first")
@@ -93,7 +93,7 @@ class _Given:
 
 
 class _Places:
-    """Looks up what feedback is of."""
+    """Looks up the trial or example of feedback."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -105,7 +105,7 @@ class _Places:
         return self._connection.execute(select(1).select_from(table).where(*same).limit(1)).scalar() is not None
 
     def columns(self, feedback: Feedback) -> Columns:
-        """Return where feedback belongs. Raises DefinitionError where that is not in the store."""
+        """Return where feedback belongs. Raises DefinitionError if that is not in the store."""
         if feedback.dataset:
             self._require_example(feedback.dataset, feedback.example)
             return {"dataset": feedback.dataset, "example": feedback.example}
@@ -122,7 +122,7 @@ class _Places:
         return self._titles[run_id]
 
     def require_dataset(self, name: str) -> None:
-        """Raise DefinitionError where there is no such dataset."""
+        """Raise DefinitionError if there is no such dataset."""
         if not self.has(DATASETS, dataset=name):
             do = "see `simeval datasets`; save it with Datasets(database).save, or a file with `simeval import --store`"
             raise DefinitionError("feedback dataset", found=f"there is no dataset {name!r} in the store", do=do)
@@ -153,7 +153,7 @@ class _Places:
 
 
 def _masked(found: Iterable[_Given]) -> list[_Given]:
-    """Return feedback without secrets in what is said."""
+    """Return feedback without secrets in its texts."""
     clean = Redactor.of(()).clean
     return [
         replace(
@@ -170,7 +170,10 @@ def _masked(found: Iterable[_Given]) -> list[_Given]:
 
 
 def _keep(connection: Connection, found: Sequence[_Given]) -> int:
-    """Keep feedback; give how much of it is new. What has the id of its content is left where it is there."""
+    """Store feedback; return how much of it is new.
+
+    Feedback with an id made from its content is left alone if it exists.
+    """
     places = _Places(connection)
     rows: list[Columns] = []
     replaced = 0
@@ -257,14 +260,14 @@ def _lines(path: Path, run_id: str) -> Iterator[_Given]:
 
 
 def _of(run_id: str, found: Columns) -> Columns:
-    """Name the run where a line does not say what it is of."""
+    """Add the run to a line that names none."""
     given = {name: value for name, value in found.items() if value is not None}
     says = any(given.get(name) for name in ("run_id", "dataset"))
     return given if says or not run_id else {**given, "run_id": run_id}
 
 
 def _content_id(found: Columns, alike: Counter[str]) -> str:
-    """Return an id by the content of a line that has none; equal lines of a file are told apart."""
+    """Return an id by the content of a line that has none; equal lines of a file get different ones."""
     if "feedback_id" in found:
         return ""
     content = json.dumps(found, sort_keys=True)
@@ -273,7 +276,7 @@ def _content_id(found: Columns, alike: Counter[str]) -> str:
 
 
 def _at(where: str, error: DefinitionError) -> DefinitionError:
-    """Return an error with the place of what it is about."""
+    """Return an error with the place of its subject."""
     return DefinitionError(where, found=f"{error.where}: {error.found}", do=error.do) if where else error
 
 

@@ -1,4 +1,4 @@
-"""What scenarios came to in the runs that a store has, the newest first."""
+"""The results of scenarios in the runs of a store, the newest first."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,14 +15,14 @@ _UNDECIDED = ("suite_settled", "run_stopped")
 
 @dataclass(frozen=True, slots=True)
 class PastOutcome:
-    """What a scenario came to in a run, and whether that was by its own verdicts: the run may have ended before."""
+    """The result of a scenario in a run, and whether that was by its own verdicts: the run may have ended before."""
 
     outcome: Outcome
     is_decided: bool
 
 
 def past_outcomes(database: Database) -> Iterator[Mapping[str, PastOutcome]]:
-    """Yield what each scenario came to, by its title, in the newest runs of suites that have ended, newest first."""
+    """Yield the result of each scenario, by its title, in the newest runs of suites that have ended, newest first."""
     runs = Runs(database)
     for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):
         yield {each["title"]: _past(each) for each in runs.head(run.run_id).get("scenarios", ())}
@@ -30,7 +30,7 @@ def past_outcomes(database: Database) -> Iterator[Mapping[str, PastOutcome]]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a scenario asks, in words: user, goal, and each requirement with its label and its other side, if any."""
+    """The identity of a scenario: user, goal, and each requirement with its label and its other side, if any."""
 
     given: str
     when: str
@@ -38,9 +38,9 @@ class Asked:
 
 
 def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) -> Mapping[str, int]:
-    """Count, by title, the runs of an app since a scenario last passed in which it was concluded on without a pass.
+    """Count, by title, an app's runs since a scenario's last pass that concluded on it without a pass.
 
-    A scenario that asks something else now, or was in error, is not counted. Only the newest runs are looked at.
+    A scenario that has changed since, or was in error, is not counted. Only the newest runs are looked at.
     """
     runs, counts, open_titles = Runs(database), Counter[str](), set(asked)
     for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):

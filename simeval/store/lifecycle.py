@@ -26,7 +26,7 @@ from simeval.store.text_encoding import from_json, storable, to_json
 
 @dataclass(slots=True)
 class RunAttempt:
-    """One start of a run, and who was at it in this process before."""
+    """One start of a run, and this process's earlier owner of it."""
 
     owner: str
     started: str
@@ -39,9 +39,9 @@ def new_attempt(now: datetime, *, after: RunAttempt | None) -> RunAttempt:
 
 
 def begin(connection: Connection, backend: Backend, run: RunRecord, attempt: RunAttempt) -> None:
-    """Keep a run that begins, or make one that is there this attempt's own. Doing it again changes nothing.
+    """Record a run that begins, or claim an existing one for this attempt. Doing it again changes nothing.
 
-    Raises StoreError where another process is at the run.
+    Raises StoreError if another process is running it.
     """
     there = connection.execute(
         select(RUNS.c.owner, RUNS.c.heartbeat, RUNS.c.status).where(RUNS.c.run_id == run.run_id).with_for_update()
@@ -62,14 +62,14 @@ def begin(connection: Connection, backend: Backend, run: RunRecord, attempt: Run
 def beat(
     connection: Connection, backend: Backend, run_id: str, attempt: RunAttempt | None, heartbeat: Heartbeat
 ) -> None:
-    """Keep a sign of life. Raises StoreError where the run belongs to another by now."""
+    """Keep a sign of life. Raises StoreError if the run belongs to another by now."""
     _update_own(connection, backend, run_id, attempt, {"heartbeat": datetime.now(UTC).isoformat()})
     if attempt is not None:
         backend.write(connection, {ATTEMPTS: [_attempt_row(run_id, attempt, heartbeat)]})
 
 
 def end(connection: Connection, backend: Backend, result: RunResult, attempt: RunAttempt | None) -> None:
-    """Keep what a run came to. Raises StoreError where it belongs to another by now."""
+    """Store the result of a run. Raises StoreError if it belongs to another by now."""
     run = result.run
     values = {
         "status": "stopped" if run.stopped else "finished",
@@ -90,7 +90,7 @@ def end(connection: Connection, backend: Backend, result: RunResult, attempt: Ru
 
 
 def amend(connection: Connection, result: RunResult) -> None:
-    """Keep what is said of a run that has ended, where more of it is known by now; of one that goes on, nothing."""
+    """Update the result of a run that has ended, if more is known by now; a run in progress is left alone."""
     ended = (RUNS.c.run_id == result.run.run_id, RUNS.c.status != "running")
     there = connection.execute(select(RUNS.c.exact).where(*ended).with_for_update()).one_or_none()
     if there is not None:
@@ -98,7 +98,7 @@ def amend(connection: Connection, result: RunResult) -> None:
 
 
 def _told(result: RunResult) -> Json:
-    """Return what is said of a run as a whole, for machines and in words."""
+    """Return the record of a run as a whole, for machines and in words."""
     if isinstance(result, SuiteResult):
         encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
     else:
@@ -116,7 +116,7 @@ def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:
 
 
 def release(connection: Connection, run_id: str, attempt: RunAttempt) -> None:
-    """Say that nobody is at a run any more, where it has not ended."""
+    """Release a run that nobody continues, if it has not ended."""
     own = (RUNS.c.run_id == run_id, RUNS.c.owner == attempt.owner, RUNS.c.status == "running")
     connection.execute(update(RUNS).where(*own).values(owner=""))
 
@@ -131,7 +131,7 @@ def _run_row(run: RunRecord, attempt: RunAttempt) -> tuple[Any, ...]:
 
 
 def _present(run: RunRecord, attempt: RunAttempt) -> Json:
-    """Return what every attempt says of its run."""
+    """Return the data that every attempt repeats about its run."""
     return {
         "status": "running",
         "stopped": "",
@@ -187,7 +187,7 @@ def _update_own(
 
 
 def _set(connection: Connection, run_id: str, values: Mapping[str, Any], exact: str | None) -> None:
-    """Change values of a run, of which `exact` keeps what its columns cannot hold."""
+    """Change values of a run; `exact` keeps the parts its columns cannot hold."""
     new = storable(values)
     if "exact" in new and exact:
         new["exact"] = to_json({**from_json(exact), **from_json(new["exact"])})

@@ -52,7 +52,7 @@ def rows_at(where: "str | Path | Journal | None", run_id: str) -> Iterator[Row]:
 
 
 def load_run(database: "Database", name: str) -> ResumableRun:
-    """Return what there is of a run, by its id, how that begins, or "last". Raises DefinitionError."""
+    """Return a stored run, by its id, its id's beginning, or "last". Raises DefinitionError."""
     from simeval.store.runs import Runs
 
     runs = Runs(database)
@@ -60,7 +60,7 @@ def load_run(database: "Database", name: str) -> ResumableRun:
 
 
 def open_database(where: str | Path, *, must_exist: bool = False) -> "Database":
-    """Open a database, by a path or a URL. Raises DefinitionError, where it `is_there` also for a missing file."""
+    """Open a database, by a path or a URL. Raises DefinitionError, with `must_exist` also for a missing file."""
     if must_exist and "://" not in str(where) and not Path(where).is_file():
         do = "name the store of a run with --store"
         if str(where).lower() == "none":

@@ -1,4 +1,4 @@
-"""The trials of a scenario in outline: what each came to, and nothing that was said; quick to read, however many."""
+"""The trials of a scenario in outline: the result of each, without its messages; quick to read, however many."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def read_outlines(
 def _results(
     connection: Connection, run_id: str, part: Part, required: Sequence[int]
 ) -> Mapping[int, Mapping[int, Result]]:
-    """Return what was measured on each trial, by the position of its measure."""
+    """Return the results on each trial, by the position of the measure."""
     found: defaultdict[int, dict[int, Result]] = defaultdict(dict)
     query = _rows(SCORES, run_id, part, ("expectation", "value", *FAILURE))
     wanted = SCORES.c.expectation.in_(required) | SCORES.c.stage.is_not(None)

@@ -1,4 +1,4 @@
-"""Runs side by side: what their scenarios are called, and what became of each requirement in one run after another."""
+"""Runs side by side: the names of their scenarios, and the result of each requirement in one run after another."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from simeval.store.database import Database
 from simeval.store.schema import RUNS, SCENARIOS, VERDICTS
 from simeval.store.text_encoding import from_json
 
-MOST_TITLES = 30  # of a run: by the first of its scenarios it is told which suite it is of
+MOST_TITLES = 30  # of a run: the first of its scenarios identify its suite
 
 RequirementKey = tuple[str, str, str]  # the titles of its scenario and its expectation, and the evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastVerdict:
-    """What became of a requirement in one run, in short."""
+    """The result of a requirement in one run, in short."""
 
     run_id: str
     key: RequirementKey
@@ -33,15 +33,15 @@ class PastVerdict:
 
 
 class Overview:
-    """What the runs of a database have in common. Texts are as the database holds them: readable."""
+    """The common data of a database's runs. Texts are as the database holds them: readable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def stamp(self, run_id: str) -> tuple[str, str]:
-        """Return the status and the last sign of life of a run: what was read of it holds while they are the same.
+        """Return the status and the last sign of life of a run: data read from it are valid while they are the same.
 
-        Raises DefinitionError where there is no such run.
+        Raises DefinitionError if there is no such run.
         """
         query = select(RUNS.c.status, RUNS.c.heartbeat).where(RUNS.c.run_id == run_id)
         found = self._database.read(lambda connection: connection.execute(query).one_or_none())
@@ -64,7 +64,7 @@ class Overview:
         return self._database.read(partial(_verdicts, run_ids=run_ids, titles=titles))
 
     def bars(self, run_id: str, titles: Sequence[str]) -> Mapping[RequirementKey, Json]:
-        """Return what a run required of these scenarios, as its result has it; older runs have none."""
+        """Return the bars of a run for these scenarios, from its result; older runs have none."""
         whole = RUNS.c.run_id == SCENARIOS.c.run_id  # an experiment has one result, that of the run
         query = (
             select(SCENARIOS.c.title, func.coalesce(SCENARIOS.c.result, RUNS.c.result))

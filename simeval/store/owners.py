@@ -25,14 +25,14 @@ def process_of(owner: str) -> int:
 
 
 def describe(owner: str) -> str:
-    """Say who an owner is."""
+    """Describe an owner."""
     return f"process {process_of(owner)} on {host_of(owner)}" if owner else "nobody"
 
 
 def is_alive(owner: str, *, heartbeat: datetime, now: datetime) -> bool:
     """Return whether an owner is still at its run: on this host by its process, on another by its last sign of life.
 
-    So is one on this host where the system did not tell when it began.
+    So is one on this host if the system did not report when it began.
     """
     if not owner:
         return False
@@ -43,17 +43,16 @@ def is_alive(owner: str, *, heartbeat: datetime, now: datetime) -> bool:
 
 
 def _began(process: int) -> str:
-    """Return when a process began, in hundredths of a second; nothing where it is gone or the system does not tell.
+    """Return when a process began, in hundredths of a second; empty if it is gone or the system does not report it.
 
-    A process that is another's successor under its number, as the first one of a container is, began at another
-    time.
+    A process that is another's successor under its number, as the first one of a container is, began at another time.
     """
     import psutil  # 30 ms, and only runs need it
 
     try:
         found = psutil.Process(process)
         began = found.create_time()
-        if psutil.LINUX:  # counts from the start of the system there: psutil adds what the clock says of that
+        if psutil.LINUX:  # counts from the start of the system there: psutil adds the clock's time of that
             began -= psutil.boot_time()
         return "" if found.status() == psutil.STATUS_ZOMBIE else f"{began * 100:.0f}"
     except psutil.Error:

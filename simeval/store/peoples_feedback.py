@@ -1,4 +1,4 @@
-"""What people said of a run's trials, in the form that a scorer reads: by trial, then by key."""
+"""People's feedback on a run's trials, in the form that a scorer reads: by trial, then by key."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +12,11 @@ Place = tuple[str, int]  # a scenario's title and a trial
 
 
 def said_by_people(feedback: Iterable[Feedback], keys: Sequence[str]) -> Mapping[Place, Mapping[str, Any]]:
-    """Return what people said under all these keys, of the trials that have every one of them.
+    """Return people's feedback under all these keys, for the trials that have every one of them.
 
-    Each key has the mean `score`, how many `people` gave one, and `said`, who gave which. The last word of a person
-    counts; what models and programs said does not, nor what has no score. Raises DefinitionError where nothing is left,
-    and where trials were drawn with different probabilities: a mean over these is none over the run.
+    Each key has the mean `score`, how many `people` gave one, and `said`, each person's score. The last score of a
+    person counts; feedback by models and programs does not, nor any without a score. Raises DefinitionError if nothing
+    is left, and if trials were drawn with different probabilities: a mean over these is none over the run.
     """
     counted = [each for each in feedback if each.labeller == PERSON and each.score is not None and each.key in keys]
     drawn = {each.inclusion for each in counted}
@@ -43,7 +43,7 @@ def _means(found: Mapping[str, Sequence[Feedback]]) -> Mapping[str, Any]:
 
 
 def _mean(given: Sequence[Feedback]) -> Mapping[str, Any]:
-    last = {each.source or each.feedback_id: each for each in given}  # who is not named is someone else each time
+    last = {each.source or each.feedback_id: each for each in given}  # an unnamed person is someone else each time
     scores = [each.score for each in last.values() if each.score is not None]
     said = "; ".join(f"{each.source or 'someone'}: {each.score}" for each in last.values())
     return {"score": scores[0] if len(scores) == 1 else fmean(scores), "people": len(scores), "said": said}

@@ -42,7 +42,7 @@ Scores = Mapping[TrialKey, Mapping[int, Score]]
 def read_conversations(
     connection: Connection, run_id: str, *, part: Part | None = None
 ) -> dict[TrialKey, TrialConversation]:
-    """Return the conversations of a run, or of a part of it, also those that were broken off."""
+    """Return the conversations of a run, or of a part of it, including interrupted ones."""
     messages = _messages(connection, run_id, part)
     columns = [TRIALS.c[name] for name in ("trial", "scenario", "seed", "ended")]
     texts = [TRIALS.c[name] for name in ("writing_style", "stage", "error", "cause", "exact", "example")]
@@ -66,7 +66,7 @@ def read_conversations(
 
 
 def read_failure(stage: Any, error: str, cause: str, exact: str | None) -> Failure | None:
-    """Return the failure in these columns of a row; None where there is none."""
+    """Return the failure in these columns of a row; None without one."""
     if stage is None:
         return None
     odd = {} if exact is None else exact_values(exact)
@@ -98,7 +98,7 @@ def read_scores(connection: Connection, run_id: str, *, part: Part | None = None
 def read_failures(
     connection: Connection, run_id: str, *, part: Part | None = None
 ) -> Mapping[TrialKey, Mapping[int, Failure]]:
-    """Return what could not be measured in a run, or a part of it, by the position of the expectation."""
+    """Return the failed measurements of a run, or a part of it, by the position of the expectation."""
     names = ("trial", "scenario", "expectation", "stage", "error", "cause", "exact")
     query = of_run(SCORES, run_id, [SCORES.c[name] for name in names], part).where(SCORES.c.stage.is_not(None))
     found: defaultdict[TrialKey, dict[int, Failure]] = defaultdict(dict)
@@ -109,7 +109,7 @@ def read_failures(
 
 
 def find_text(connection: Connection, run_id: str, text: str) -> set[TrialKey]:
-    """Return the trials of a run in which a text stands, whatever its case: said, called, reasoned, or gone wrong."""
+    """Return the trials of a run that contain a text, whatever its case: in a message, call, reason or error."""
     wanted, found = text.casefold(), set[TrialKey]()
     for table, names in SEARCHED:
         columns = [table.c[name] for name in ("scenario", "trial", "exact", *names)]
@@ -144,7 +144,7 @@ def read_begun(connection: Connection, run_id: str) -> dict[TrialKey, Start]:
 
 
 def read_cuts(connection: Connection, run_id: str) -> dict[int, tuple[int, ...]]:
-    """Return the trials of each scenario in which a run was cut off, in the order dealt."""
+    """Return the trials of each scenario at which a run was interrupted, in the order dealt."""
     query = select(CUTS.c.scenario, CUTS.c.trial).where(CUTS.c.run_id == run_id).order_by(CUTS.c.scenario, CUTS.c.trial)
     found: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
     for scenario, index in connection.execute(query):
@@ -166,7 +166,7 @@ def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, 
 
 
 def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecord]:
-    """Return what a run's judges gave to controls, by their keys."""
+    """Return the ratings of controls by a run's judges, by their keys."""
     columns = [CONTROLS.c[each.name] for each in fields(ControlRecord)]
     rows = connection.execute(select(*columns, CONTROLS.c.exact).where(CONTROLS.c.run_id == run_id)).mappings()
     found = ({**as_written(row)} for row in rows)
@@ -176,7 +176,7 @@ def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecor
 def read_measured(
     connection: Connection, run_id: str, *, part: Part | None = None
 ) -> Iterator[tuple[TrialConversation, Mapping[int, Score | Failure]]]:
-    """Yield the trials of a run, or a part of it, in order, with what was measured by the position of its measure."""
+    """Yield the trials of a run, or a part of it, in order, with their results by the position of the measure."""
     held = read_conversations(connection, run_id, part=part)
     scores = read_scores(connection, run_id, part=part)
     failures = read_failures(connection, run_id, part=part)
@@ -228,7 +228,7 @@ def _message(
 
 
 def of_run(table: Table, run_id: str, columns: Sequence[Any], part: Part | None) -> Select[Any]:
-    """Return what selects columns of a run's rows, or of some of its trials, in the order of the primary key."""
+    """Return a query of columns of a run's rows, or of some of its trials, in the order of the primary key."""
     query = select(*columns).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
     if part is None:
         return query
@@ -237,6 +237,6 @@ def of_run(table: Table, run_id: str, columns: Sequence[Any], part: Part | None)
 
 
 def lacks_scores(scenarios: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether anything failed in a run but the app: what was to be measured then is tried again on resume."""
+    """Return whether anything failed in a run but the app: that measurement is repeated on resume."""
     errors = (error for row in scenarios for error in from_json(row["result"] or "{}").get("errors", ()))
     return any(error["stage"] not in (*OF_THE_APP, "run") for error in errors)

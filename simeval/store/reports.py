@@ -15,7 +15,7 @@ from simeval.store.reading import Part
 from simeval.store.runs import Runs
 
 MOST_LISTED = 100  # experiments on a dataset, among which are those before this one
-MOST_NAMED = 200  # trials that are read by their indexes; where a scenario has more, the whole run is looked through
+MOST_NAMED = 200  # trials that are read by their indexes; if a scenario has more, the whole run is searched
 
 
 class StoredSource:
@@ -47,7 +47,7 @@ class StoredSource:
         return [each for each in found if each.index in counted]
 
     def counted(self, scenario: int, indexes: Sequence[int]) -> Sequence[int]:
-        """Return those of some trials that the report is of: what was finished beside them is not shown."""
+        """Return the trials among these that the report covers: others that also finished are not shown."""
         end = self._end(scenario)
         return [index for index in indexes if end is None or index < end]
 

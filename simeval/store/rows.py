@@ -37,7 +37,7 @@ from simeval.store.schema import (
 from simeval.store.text_encoding import kept, storable, to_iso, to_json
 
 TRIAL_TEXTS = ("writing_style", "error", "cause", "example")
-EXAMPLE_COLUMNS = ("input", "inputs", "reference", "reference_outputs")  # of an example: what its row shows
+EXAMPLE_COLUMNS = ("input", "inputs", "reference", "reference_outputs")  # of an example: shown in its row
 MESSAGE_TEXTS = ("content", "tool_calls", "metadata")
 START_TEXTS = ("said", "state")
 SCORE_TEXTS = ("reasoning", "details", "error", "cause")
@@ -48,7 +48,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
 
     The last of two of one trial counts.
 
-    What was not made because no verdict needs it leaves none.
+    A result that no verdict needs leaves none.
     """
     starts: dict[object, Start] = {}
     helds: dict[object, TrialConversation] = {}
@@ -202,7 +202,7 @@ def _scores(run_id: str, judgement: Judgement) -> list[Row]:
 def _score(score: Score) -> Row:
     value: float | None = score.value
     odd = None
-    if type(value) is not float or not isfinite(value):  # what a column of numbers would not give back as it was
+    if type(value) is not float or not isfinite(value):  # a column of numbers would not give it back unchanged
         odd = {"value": json.dumps(score.value if isinstance(value, (bool, int, float)) else float(score.value))}
         value = _finite(float(score.value))
     found = score.kept_details

@@ -1,4 +1,4 @@
-"""A run in a line: what became of it, and how far its scenarios have come."""
+"""A run in a line: its result, and the progress of its scenarios."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ Status = Literal["running", "interrupted", "stopped", "finished"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A run in a line: what became of it, and what it has cost so far.
+    """A run in a line: its result, and its cost so far.
 
-    `trials` are those that were concluded on, as in the report; of a run without an end, the conversations held by now.
-    One that is interrupted has no process any more, and no end. `baseline_met` is there where it was held against a
-    baseline: whether it is proven to be no worse, which its outcome does not tell. An experiment that has ended has its
-    dataset, that one's version, what its user wanted kept, and its metrics by their names.
+    `trials` are the ones concluded on, as in the report; of a run without an end, the conversations held by now. One
+    that is interrupted has no process any more, and no end. `baseline_met` exists for a run compared with a baseline:
+    whether it is proven to be no worse, which its outcome leaves open. An experiment that has ended has its dataset
+    with its version, its user's metadata, and its metrics by their names.
     """
 
     run_id: str

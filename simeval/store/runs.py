@@ -68,8 +68,8 @@ class Runs:
     def find(self, name: str, wanted: Callable[[RunSummary], bool] | None = None) -> str:
         """Return the id that a name means: an id, how one begins, or "last", the run that was started or resumed last.
 
-        Of runs that are not all `wanted`, the last of those that are. Raises DefinitionError naming what comes close
-        where there is none, or several.
+        `wanted` restricts this to the runs for which it is true. Raises DefinitionError naming the closest ones if
+        there is none, or several.
         """
         if name == LAST and wanted is not None and (fitting := self.recent(1, wanted)):
             return fitting[0].run_id
@@ -89,26 +89,26 @@ class Runs:
                 return
 
     def load(self, run_id: str) -> ResumableRun:
-        """Return what there is of a run that is to be resumed. Raises DefinitionError where there is none."""
+        """Return the state of a run that is to be resumed. Raises DefinitionError if there is none."""
         return self._database.read(lambda connection: self._load(connection, run_id))
 
     def document(self, run_id: str) -> Json:
-        """Return the machine-readable result of a run. Raises DefinitionError where it has not ended."""
+        """Return the machine-readable result of a run. Raises DefinitionError if it has not ended."""
         return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
 
     def require_ended(self, run_id: str) -> None:
-        """Raise DefinitionError where there is no such run, or it has not ended."""
+        """Raise DefinitionError if there is no such run, or it has not ended."""
         self._database.read(lambda connection: self._ended(connection, run_id))
 
     def head(self, run_id: str) -> Json:
         """Return the machine-readable result of a run without its conversations.
 
-        Of a run that has not ended it has what is known: no verdict, and as `stopped` how it stands.
+        For a run that has not ended it has the known part: no verdict, and its state as `stopped`.
         """
         return self._database.read(lambda connection: self._head(connection, run_id))
 
     def labels(self, run_id: str) -> list[list[str]]:
-        """Return what the scores of each scenario are called, by their positions."""
+        """Return the labels of each scenario's scores, by their positions."""
         return self._database.read(
             lambda connection: [from_json(each["labels"]) for each in _rows(connection, run_id, "labels")]
         )
@@ -133,18 +133,18 @@ class Runs:
         return self._database.read(lambda found: _trials(found, run_id, part, measures))
 
     def found(self, run_id: str, text: str) -> Mapping[int, Sequence[int]]:
-        """Return the trials of each scenario in which a text stands, whatever its case, in order."""
+        """Return the trials of each scenario that contain a text, whatever its case, in order."""
         by_scenario: dict[int, list[int]] = {}
         for scenario, index in sorted(self._database.read(lambda found: find_text(found, run_id, text))):
             by_scenario.setdefault(scenario, []).append(index)
         return by_scenario
 
     def failures(self, run_id: str) -> Mapping[TrialKey, Mapping[int, Failure]]:
-        """Return what could not be measured in a run, by the position of the expectation."""
+        """Return the failed measurements of a run, by the position of the expectation."""
         return self._database.read(lambda connection: read_failures(connection, run_id))
 
     def report(self, run_id: str) -> str:
-        """Return what was printed at the end of a run. Raises DefinitionError where it has not ended."""
+        """Return the report printed at the end of a run. Raises DefinitionError if it has not ended."""
         return str(self._database.read(lambda connection: self._ended(connection, run_id))["report"])
 
     def progress_of(self, run_id: str) -> list[ScenarioProgress]:
@@ -152,11 +152,11 @@ class Runs:
         return self._database.read(lambda connection: _progress(connection, run_id))
 
     def amend(self, result: RunResult) -> None:
-        """Keep what is said of a run that has ended, where more of it is known by now. Raises StoreError."""
+        """Update the result of a run that has ended, if more is known by now. Raises StoreError."""
         self._database.write(lambda connection: amend(connection, result))
 
     def delete(self, run_id: str) -> None:
-        """Remove everything of a run. Raises DefinitionError where a process is at it, or there is none."""
+        """Remove everything of a run. Raises DefinitionError if a process is running it, or there is none."""
         self._database.write(lambda connection: self._delete(connection, run_id))
 
     def _load(self, connection: Connection, run_id: str) -> ResumableRun:
@@ -200,7 +200,7 @@ class Runs:
                 connection.execute(delete(table).where(table.c.run_id == run_id))
 
     def _is_owned(self, run: Mapping[str, Any]) -> bool:
-        """Return whether a process is at a run; what this database has open itself is not meant."""
+        """Return whether a process is running it; this database's own runs do not count."""
         owner, heartbeat = run["owner"], datetime.fromisoformat(run["heartbeat"])
         is_open = run["status"] == "running" and owner not in self._database.owners
         return is_open and is_alive(owner, heartbeat=heartbeat, now=datetime.now(UTC))
@@ -280,7 +280,7 @@ def _listed(ids: Sequence[str]) -> str:
 
 
 def _counts() -> list[Any]:
-    """Count what belongs to a run, as columns beside it."""
+    """Count the records of a run, as columns beside it."""
 
     def of(found: Any, table: Any, *conditions: Any) -> ScalarSelect[Any]:
         return select(found).select_from(table).where(table.c.run_id == RUNS.c.run_id, *conditions).scalar_subquery()
@@ -319,14 +319,14 @@ def _progress(connection: Connection, run_id: str) -> list[ScenarioProgress]:
 
 
 def _rows(connection: Connection, run_id: str, *names: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a run's scenarios, in the suite's order; all columns where none are named."""
+    """Return the rows of a run's scenarios, in the suite's order; all columns if none are named."""
     columns = [SCENARIOS.c[each] for each in (*names, "exact")] if names else SCENARIOS.c
     query = select(*columns).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario)
     return [as_written(row) for row in connection.execute(query).mappings()]
 
 
 def _begun(connection: Connection, run: Mapping[str, Any], *, is_going: bool) -> Json:
-    """Return what is known of a run that has not ended, in the form of a result."""
+    """Return the known part of a run that has not ended, in the form of a result."""
     run_id = run["run_id"]
     seconds, usage = read_spent(connection, run_id)
     scenarios = [
@@ -391,7 +391,7 @@ def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
 def _answered(
     connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, TrialConversation], scores: Scores
 ) -> list[Json]:
-    """Return what was answered in an experiment, with its example and what was measured, in the dataset's order."""
+    """Return the answers in an experiment, with their examples and measurements, in the dataset's order."""
     run_id = result["run_id"]
     row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
     labels = from_json(as_written(row)["labels"])
@@ -407,6 +407,6 @@ def _answered(
 
 
 def _by_label(scores: Mapping[int, Score], labels: Sequence[str]) -> Mapping[str, Score]:
-    """Return scores by their labels; of two with one label, of a scorer and what is concluded on it, the first."""
+    """Return scores by their labels; of two with one label, of a scorer and its expectation, the first."""
     found = [(label, scores[position]) for position, label in enumerate(labels) if position in scores]
     return dict(reversed(found))

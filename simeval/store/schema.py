@@ -13,8 +13,8 @@ datasets ─┬─ examples ─── feedback
           └─ dataset_tags
 Replies and licences belong to no run.
 
-Titles, labels, numbers and times (ISO 8601) are columns of their own; what has a structure is JSON in a text. No
-database holds every text: one that cannot be held is made readable in its column, and is exact in `exact`.
+Titles, labels, numbers and times (ISO 8601) are columns of their own; structured values are JSON in a text. No database
+holds every text: one that cannot be held is made readable in its column, and is exact in `exact`.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def _trial() -> list[Column[Any]]:
 
 
 def _table(name: str, *columns: Column[Any]) -> Table:
-    """Describe a table, the columns of its key first; on SQLite its rows lie in their order."""
+    """Describe a table, the columns of its key first; on SQLite its rows are kept in their order."""
     return Table(name, METADATA, *columns, sqlite_with_rowid=False)
 
 
@@ -238,7 +238,7 @@ VERSION = 1 + len(MIGRATIONS)
 
 
 def version_of(connection: Connection) -> int:
-    """Return the version of the schema there is; 0 where there is none."""
+    """Return the version of the schema; 0 without one."""
     if not inspect(connection).has_table(VERSIONS.name):
         return 0
     return connection.execute(select(VERSIONS.c.version)).scalar() or 0
@@ -247,7 +247,7 @@ def version_of(connection: Connection) -> int:
 def bring_up_to_date(connection: Connection) -> None:
     """Create the tables, or migrate those of an older version; the caller's transaction keeps others out.
 
-    Raises DefinitionError where the store was made by a newer version, or is another program's.
+    Raises DefinitionError if the store was made by a newer version, or is another program's.
     """
     version = version_of(connection)
     require_known(version)

@@ -23,7 +23,7 @@ READ_AT_ONCE = 200  # trials
 
 
 def stored_rows(database: Database, run_id: str) -> Rows:
-    """Return the rows of a run. Raises DefinitionError where there is none, or it has not ended."""
+    """Return the rows of a run. Raises DefinitionError if there is none, or it has not ended."""
     runs = Runs(database)
     runs.require_ended(run_id)  # of another it is not known which examples its trials are of
     head = runs.head(run_id)
@@ -32,11 +32,11 @@ def stored_rows(database: Database, run_id: str) -> Rows:
 
 
 def answers_of(database: Database, run_id: str, *, feedback: Sequence[str] = ()) -> Dataset:
-    """Return what was answered in a run as a dataset of recorded conversations, with inputs and references.
+    """Return the answers in a run as a dataset of recorded conversations, with inputs and references.
 
-    Answers that the app failed on are not among them. With keys of `feedback` it has those alone that people scored
-    under all of them, and what they said is the column "feedback". Raises DefinitionError as `stored_rows` and
-    `said_by_people`, and where there is none.
+    Answers that the app failed on are not among them. With keys of `feedback` it has only those that people scored
+    under all of them, and their feedback is the column "feedback". Raises DefinitionError as `stored_rows` and
+    `said_by_people`, and if there is none.
     """
     rows = stored_rows(database, run_id)
     said = said_by_people(FeedbackBook(database).of_run(run_id), feedback) if feedback else None
@@ -53,7 +53,7 @@ def answers_of(database: Database, run_id: str, *, feedback: Sequence[str] = ())
 
 
 def _doubt(database: Database, run_id: str) -> str:
-    """Return why the trials of a run may be no fair sample of what the app does; nothing if they are one."""
+    """Return why the trials of a run may be no fair sample of the app; empty if they are one."""
     query = select(RUNS.c.definition).where(RUNS.c.run_id == run_id)
     definition = from_json(database.read(lambda connection: connection.execute(query).scalar_one()))
     if doubt := History.of(definition).doubt:
@@ -80,7 +80,7 @@ def _example(row: Row, **columns: Any) -> Example:
 
 @dataclass(frozen=True, slots=True)
 class _Scenario:
-    """What all rows of a scenario, or of an experiment, share."""
+    """The common values of all rows of a scenario, or of an experiment."""
 
     position: int
     title: str
@@ -119,7 +119,7 @@ def _scenarios(connection: Connection, *, run_id: str, head: Json) -> list[_Scen
     for row in map(as_written, rows.mappings()):
         labels = tuple(from_json(row["labels"]))
         size, end = counts.get(row["scenario"], (0, 0))
-        if not dataset:  # what was finished beside the trials that verdicts rest on is left out
+        if not dataset:  # trials beside those of the verdicts are left out
             end = head["scenarios"][row["scenario"]]["trials"]
             size = end
         found.append(

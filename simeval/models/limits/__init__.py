@@ -1,1 +1,1 @@
-"""How many calls a model takes, how fast, and what happens while it is down."""
+"""How many calls a model takes, how fast, and how its outages are handled."""

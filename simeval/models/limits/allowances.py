@@ -13,12 +13,12 @@ SHORTEST_NAP_SECONDS = 0.005
 
 
 class Allowances(Protocol):
-    """Who gives allowances for calls, for all processes together."""
+    """Grants allowances for calls, for all processes together."""
 
     async def take(self, account: str, wanted: int, *, tokens_each: float, correction: float) -> tuple[int, float]:
-        """Take up to so many; give how many are granted and, where none is, after how many seconds to ask again.
+        """Take up to so many; return how many are granted and, if none is, after how many seconds to ask again.
 
-        Each is charged `tokens_each`; `correction` is by how much earlier calls used more than they were charged.
+        Each is charged `tokens_each`; `correction` is the use of earlier calls above their charge.
         """
 
 
@@ -33,7 +33,7 @@ class Allowed(Wrapped):
     _left: int = field(default=0, init=False)
     _waiting: int = field(default=0, init=False)
     _mean: float = field(default=EXPECTED_TOKENS, init=False)
-    _each: float = field(default=EXPECTED_TOKENS, init=False)  # what those that are left were charged
+    _each: float = field(default=EXPECTED_TOKENS, init=False)  # the charge of each one left
     _correction: float = field(default=0.0, init=False)
 
     @property
@@ -59,7 +59,7 @@ class Allowed(Wrapped):
         return completion
 
     async def _taken(self) -> float:
-        """Take one allowance, and some for those who wait behind; give what it was charged."""
+        """Take one allowance, and some for the callers behind; return its charge."""
         while not self._left:
             correction, self._correction, self._each = self._correction, 0.0, self._mean
             wanted = min(self._waiting, MOST_AT_ONCE)

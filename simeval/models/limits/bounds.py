@@ -12,10 +12,10 @@ from simeval.core.waits import in_words
 from simeval.errors import ModelError
 from simeval.models.protocol.model import Completion, Request, Wrapped
 
-REMEMBERED, RENEWED = 500, 25  # calls that tell what is usual, and after how many it is told anew
-USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times what that share of calls takes
+REMEMBERED, RENEWED = 500, 25  # calls that define the usual time, and how often it is updated
+USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times the time in which that share of calls ends
 SHORTEST_SECONDS = 3.0  # of a deadline that was learnt
-NEW_ROLE = 4.0  # times what all roles have together: the deadline of one that is not known yet
+NEW_ROLE = 4.0  # times the deadline of all roles together: that of a new one
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Turns:
             loop.call_soon(self._give, loop)
 
     def _give(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let the first in line who still waits have the turn that begins."""
+        """Give the turn that begins to the first caller still waiting."""
         while self._line:
             place = self._line.popleft()
             if not place.done():
@@ -64,10 +64,10 @@ class Turns:
 
 @dataclass(slots=True)
 class Paced(Wrapped):
-    """A model of which at most one call is started in each turn of the event loop, in the order asked.
+    """A model that starts at most one call in each turn of the event loop, in the order asked.
 
-    Starting a call costs CPU. Many started in one turn would hold up the loop, and with it the app whose
-    latency is being measured there; in a queue they hold up only themselves.
+    Starting a call costs CPU. Many started in one turn would hold up the loop, and with it the app whose latency is
+    being measured there; in a queue they hold up only themselves.
     """
 
     turns: Turns
@@ -83,7 +83,7 @@ class Deadline:
     """How long calls may take, learnt from those before; it holds for those under way, too.
 
     Up to three in a hundred may hang and change nothing: one that was given up counts as having taken the deadline, so
-    that a model which becomes slow is soon given more.
+    that a model that becomes slow soon gets more.
     """
 
     seconds: float = inf
@@ -98,12 +98,12 @@ class Deadline:
         return scope
 
     def end(self, scope: anyio.CancelScope, seconds: float | None) -> None:
-        """Note how long a call took; None where that says nothing."""
+        """Record how long a call took; None if that is uninformative."""
         del self._under_way[scope]
         self.note(seconds)
 
     def note(self, seconds: float | None) -> None:
-        """Note how long a call took that was not started here; None where that says nothing."""
+        """Record how long a call took that was not started here; None if that is uninformative."""
         if seconds is None:
             return
         self._taken.append(seconds)
@@ -126,10 +126,10 @@ class Deadline:
 
 @dataclass(slots=True)
 class Timed(Wrapped):
-    """A model whose calls end after `seconds`, or fewer where a request says so, with a ModelError of kind "timeout".
+    """A model whose calls end after `seconds`, or a request's shorter limit, with a ModelError of kind "timeout".
 
-    A hurried request, which is asked again where it ends so, gets what calls of its role usually take, many times over.
-    What it answers to any other says how long it took.
+    A hurried request, which is repeated if it ends so, gets the usual time of its role, many times over. The answer to
+    any other reports how long it took.
     """
 
     seconds: float = field(kw_only=True)
@@ -165,7 +165,7 @@ class Timed(Wrapped):
             self._learn_of_all(taken)
 
     def _learn_of_all(self, taken: float | None) -> None:
-        """Note how long a call took; calls of roles of which too few are known get less where all are quicker."""
+        """Record how long a call took; a role with too few calls gets less time if all others are quicker."""
         before = self._of_all.seconds
         self._of_all.note(taken)
         if self._of_all.seconds < before:

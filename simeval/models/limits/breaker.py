@@ -1,4 +1,4 @@
-"""A circuit breaker: a model that fails every call is left alone for a while; pure state, told the time.
+"""A circuit breaker: a model that fails every call is left alone for a while; pure state, with the time as argument.
 
 closed ──every call fails──► open ──a call succeeds──► closed
                              a probe after 0.1, 0.2, 0.4 ... 30 seconds
@@ -9,8 +9,8 @@ from math import inf
 
 from simeval.errors import ModelErrorKind
 
-FAILURES = 4  # since the last answer, at the least, of two different requests: one alone may be what it fails on
-TOLD_SECONDS = 2.0  # without an answer: from then on it is an outage that people are told of
+FAILURES = 4  # since the last answer, at the least, of two different requests: one alone may fail by itself
+TOLD_SECONDS = 2.0  # without an answer: from then on an outage is announced
 TOLD_REFUSED_SECONDS = 5.0  # the same, where every call is refused
 REFUSED_SECONDS = 30.0  # at most, without an answer where calls are refused: that is the pace's business first
 FIRST_PROBE_SECONDS, LONGEST_PROBE_SECONDS = 0.1, 30.0
@@ -21,8 +21,8 @@ OUTAGE_KINDS: frozenset[ModelErrorKind] = frozenset({"connection", "timeout", "s
 class Breaker:
     """Opens when a model that has answered before fails every call, and lets single calls probe it from then on.
 
-    It is told of failures only once the model has answered; failures of other kinds than OUTAGE_KINDS are answers.
-    Where calls are refused it opens after `refused_seconds` without an answer.
+    It records failures only once the model has answered; failures of other kinds than OUTAGE_KINDS are answers. If
+    calls are refused it opens after `refused_seconds` without an answer.
     """
 
     refused_seconds: float = REFUSED_SECONDS
@@ -49,7 +49,7 @@ class Breaker:
         return now - self._opened if self._opened is not None else 0.0
 
     def patience(self, now: float) -> float:
-        """Return the seconds until it opens because every call is refused; inf where that is not so."""
+        """Return the seconds until it opens because every call is refused; inf if they are not."""
         if self._refusals < FAILURES:
             return inf
         return max(0.0, self.refused_seconds - self.seconds(now))
@@ -68,14 +68,14 @@ class Breaker:
         self._next_probe = inf
 
     def answered(self, now: float) -> bool:
-        """Note an answer, whoever's; give whether it ends an outage that people were told of."""
+        """Record an answer to any call; return whether it ends an outage that was announced."""
         ends = self._told
         self._last_answer = now
         self.reset()
         return ends
 
     def failed(self, kind: ModelErrorKind, now: float, request: int) -> None:
-        """Note a failure that is no probe's, with what tells requests apart; open where it is one too many."""
+        """Record a failure that is no probe's, with the identity of its request; open if it is one too many."""
         if kind == "rate_limit":
             self._refusals += 1
         else:
@@ -93,7 +93,7 @@ class Breaker:
         self._next_probe = now + self._delay
 
     def is_to_tell(self, now: float) -> bool:
-        """Return whether people are to be told of an outage now: once, when it has lasted."""
+        """Return whether to announce an outage now: once, when it has lasted."""
         is_refusing = self._refusals >= FAILURES and self.seconds(now) >= TOLD_REFUSED_SECONDS
         if self._told or not (is_refusing or (self.is_open and self.seconds(now) >= TOLD_SECONDS)):
             return False
@@ -101,7 +101,7 @@ class Breaker:
         return True
 
     def reset(self) -> None:
-        """Begin anew, after an answer or for who tries again after giving up."""
+        """Begin again, after an answer or for a caller that tries again after giving up."""
         self._opened, self._told = None, False
         self._failures = self._refusals = 0
         self._requests.clear()

@@ -1,7 +1,7 @@
-"""Buckets of requests and tokens: what may be asked of a model a minute, as pure state that is told the time.
+"""Buckets of requests and tokens: what may be asked of a model a minute, as pure state with the time as argument.
 
 They fill up by the second and hold one second's worth. Each call takes a request. It is let in while there are any
-tokens, is charged what calls use on average, and later what it used more or less.
+tokens, is charged the average use of calls, and later the difference to its own.
 """
 
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ class Buckets:
     def take(self, wanted: int, *, tokens_each: float, correction: float, after: float) -> tuple[int, float, "Buckets"]:
         """Take up to so many calls, some seconds after they were last looked at.
 
-        Gives how many are granted; where none is, after how many seconds to ask again; and what is left. `correction`
-        is by how much earlier calls used more tokens than they were charged.
+        Returns how many are granted; if none is, after how many seconds to ask again; and the buckets afterwards.
+        `correction` is by how much earlier calls used more tokens than they were charged.
         """
         requests, tokens = self.requests.after(after), self.tokens.taken(correction).after(after)
         granted = wanted

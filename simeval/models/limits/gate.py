@@ -45,6 +45,6 @@ class Gate:
         return self.traffic.start(now)
 
     def changed(self) -> None:
-        """Wake the caller who is first in line."""
+        """Wake the first caller in line."""
         if self._changed is not None:
             self._changed.set()

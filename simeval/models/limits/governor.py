@@ -13,9 +13,9 @@ from simeval.models.limits.gate import Gate
 from simeval.models.limits.traffic import Outcome, Ticket, Traffic
 from simeval.models.protocol.model import Completion, Request, Wrapped
 
-MOST_PROBES = 8  # of one call: 25 seconds, where it is the only one
+MOST_PROBES = 8  # of one call: 25 seconds, if it is the only one
 FOR_GOOD: frozenset[ModelErrorKind] = frozenset({"authentication", "unknown_model", "bad_request"})
-LONG_PROMPT = 1_000  # tokens; no server has a smaller context, so that none cuts off what is shorter
+LONG_PROMPT = 1_000  # tokens; no server has a smaller context, so that none cuts off a shorter prompt
 MOST_CHARACTERS = 8  # a token; English has 4 to 5, code and other scripts fewer
 
 
@@ -26,9 +26,9 @@ class Governed(Wrapped):
     It is the one object that knows whether the model has ever answered. Before that, a forbidden, unknown or bad
     request means that no call can succeed: ModelUnusable; afterwards it is about that request alone.
 
-    Waiting costs no time-out and no attempt. While the breaker is open single calls probe the model, and one that
-    fails waits again in the line, at its end, until it has failed so MOST_PROBES times: then it may be that request
-    which the model fails on. Raises ModelUnusable when the breaker has been open for `outage_seconds`.
+    Waiting costs no time-out and no attempt. While the breaker is open single calls probe the model, and one that fails
+    waits again in the line, at its end, until it has failed so MOST_PROBES times: then that request may be the problem.
+    Raises ModelUnusable when the breaker has been open for `outage_seconds`.
     """
 
     traffic: Traffic
@@ -39,7 +39,7 @@ class Governed(Wrapped):
     breaker: Breaker = field(default_factory=Breaker, init=False)
     _gate: Gate = field(init=False)
     _last: ModelError | None = field(default=None, init=False)
-    _may_cut: bool = field(default=False, init=False)  # whether it was told that prompts may be cut off
+    _may_cut: bool = field(default=False, init=False)  # whether it was reported that prompts may be cut off
     _most_counted: int = field(default=0, init=False)  # tokens of a prompt
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class Governed(Wrapped):
         """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""
         counted = completion.prompt_tokens
         if self._may_cut or counted < max(LONG_PROMPT, self._most_counted):
-            return  # what is cut off is as long as anything is
+            return  # any prompt that is cut off is as long
         self._most_counted = counted
         characters = sum(len(message["content"]) for message in request.messages())
         if characters > MOST_CHARACTERS * counted:
@@ -88,7 +88,7 @@ class Governed(Wrapped):
             )
 
     async def _admitted(self) -> tuple[Ticket, bool]:
-        """Wait until a call may start, and start it; say whether it probes a model that is down."""
+        """Wait until a call may start, and start it; return whether it probes a model that is down."""
         ticket = await self._gate.enter(self._wait, self._probe_if_down)
         return ticket, self.breaker.is_open
 
@@ -125,7 +125,7 @@ class Governed(Wrapped):
         is_probe: bool,
         request: Request,
     ) -> None:
-        """Take in how a call ended, and wake who is first in line."""
+        """Record how a call ended, and wake the first in line."""
         now = monotonic()
         self.answers += completion is not None
         tokens = completion.prompt_tokens + completion.completion_tokens if completion else 0
@@ -157,7 +157,7 @@ class Governed(Wrapped):
 
 
 def _identity(request: Request) -> int:
-    """Return what tells a request from others, and is the same for its further attempts."""
+    """Return the identity of a request, the same for its further attempts."""
     return hash((request.seed, *(str(message["content"]) for message in request.messages())))
 
 

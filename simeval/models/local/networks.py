@@ -1,6 +1,6 @@
 """Transformers checkpoints as networks: texts to tokens, tokens to vectors or to probabilities.
 
-Imported where a model is loaded, in the thread it runs in: torch is heavy.
+Imported when a model is loaded, in the thread it runs in: torch is heavy.
 """
 
 import json
@@ -25,18 +25,18 @@ from simeval.errors import ModelUnusable
 from simeval.models.local.batching import Limits
 from simeval.models.local.checkpoints import HubUnreachable, require_hub
 
-OVERLAP = 0.125  # of a window's tokens stand in the one before it, too
+OVERLAP = 0.125  # of a window's tokens are also in the one before it
 MOST_THREADS = 4
 ON_A_GPU = Limits(items=128, tokens=32_768)
 _TokenIds = list[int]
 _Positions = list[tuple[int, int]]
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-_loading = Lock()  # what transformers says while loading is switched off for the whole process
+_loading = Lock()  # the output of transformers while loading is switched off for the whole process
 
 
 @dataclass(slots=True, eq=False)
 class TextNetwork:
-    """A tokenizer and a model, on a GPU where there is one. A text is cut at `longest` tokens."""
+    """A tokenizer and a model, on a GPU if there is one. A text is cut at `longest` tokens."""
 
     tokenizer: Any
     model: Any
@@ -53,7 +53,7 @@ class TextNetwork:
         return Limits() if self.model.device.type == "cpu" else ON_A_GPU
 
     def prepare(self, items: Sequence[str]) -> list[_TokenIds]:
-        """Return the tokens of each text. Raises TypeError or UnicodeEncodeError for what is no text."""
+        """Return the tokens of each text. Raises TypeError or UnicodeEncodeError for anything but a text."""
         for item in items:
             _check(item)
         return self._read(items, truncation=True, max_length=self.longest)["input_ids"]  # type: ignore[no-any-return]
@@ -70,7 +70,7 @@ class TextNetwork:
             return self._results(tokens.to(self.model.device), mask.to(self.model.device))
 
     def windows(self, text: str) -> list[str]:
-        """Return a text as pieces that are read whole: itself, or overlapping ones cut between words where that goes.
+        """Return a text as pieces that are read whole: itself, or overlapping ones cut between words if possible.
 
         A word that is cut may have more tokens than it had; the overlap is larger than that. May block.
         """
@@ -87,12 +87,12 @@ class TextNetwork:
         return isinstance(text, str) and text.isascii() and len(text) < self._room
 
     def _placed(self, text: str) -> tuple[_Positions, Sequence[int | None]]:
-        """Return where each token of a text stands in it, and the number of its word."""
+        """Return the position of each token in a text, and the number of its word."""
         read = self._read([text], truncation=False, add_special_tokens=False, return_offsets_mapping=True)
         return read["offset_mapping"][0], read.word_ids(0)
 
     def _placed_by_words(self, text: str) -> tuple[_Positions, Sequence[int | None]]:
-        """Return the same by a tokenizer in Python, which does not know places: a token stands where its word does.
+        """Return the same with a tokenizer in Python, which does not know positions: a token has that of its word.
 
         A word that could be cut is taken as its characters, which have as many tokens or more alone.
         """
@@ -144,7 +144,7 @@ class EncoderNetwork(TextNetwork):
 
 
 class ClassifierNetwork(TextNetwork):
-    """Computes the probability of each label: of all together 1, or each by itself where the config says so."""
+    """Computes the probability of each label: of all together 1, or each by itself if the config asks for that."""
 
     def _results(self, tokens: torch.Tensor, mask: torch.Tensor) -> list[Mapping[str, float]]:
         logits = self.model(input_ids=tokens, attention_mask=mask).logits
@@ -155,7 +155,7 @@ class ClassifierNetwork(TextNetwork):
 
 
 def load_encoder(path: str) -> EncoderNetwork:
-    """Load an encoder. Raises ModelUnusable where that cannot be done."""
+    """Load an encoder. Raises ModelUnusable if it cannot be loaded."""
     tokenizer, model = _loaded(path, transformers.AutoModel)
     stated = _json_beside(path, "sentence_bert_config.json").get("max_seq_length")
     longest = _longest(tokenizer, model)
@@ -163,7 +163,7 @@ def load_encoder(path: str) -> EncoderNetwork:
 
 
 def load_classifier(path: str) -> ClassifierNetwork:
-    """Load a sequence classifier. Raises ModelUnusable where that cannot be done, or where it has no trained head."""
+    """Load a sequence classifier. Raises ModelUnusable if it cannot be loaded, or has no trained head."""
     tokenizer, model = _loaded(path, transformers.AutoModelForSequenceClassification)
     if model.config.problem_type == "regression":
         raise _unusable(path, "it gives a number and no probabilities: its problem_type is 'regression'")
@@ -176,8 +176,8 @@ def load_classifier(path: str) -> ClassifierNetwork:
 def spanned(words: Sequence[int | None], room: int, *, overlap: int) -> list[tuple[int, int]]:
     """Return the spans (start, end) of windows of at most `room` tokens over tokens of numbered words.
 
-    Each begins `overlap` tokens before the end of the one before, or earlier where a word begins earlier. A word is
-    cut only where it is as long as what would be new in a window.
+    Each begins `overlap` tokens before the end of the one before, or earlier if a word begins earlier. A word is cut
+    only if it is as long as the new part of a window.
     """
     spans, start, count = [], 0, len(words)
     while start < count:
@@ -191,11 +191,11 @@ def spanned(words: Sequence[int | None], room: int, *, overlap: int) -> list[tup
 
 
 def threads_for(*, given: int, cores: int, environment: Mapping[str, str]) -> int:
-    """Return how many threads torch shall use, where it would use `given`.
+    """Return how many threads torch shall use, if it would use `given`.
 
-    What the user set is kept: by a variable, or by a call that gave another number than torch's own, which is that of
-    the cores or of half of them. Else half of the cores, and at most four: threads of torch wait for each other at
-    full speed, and beside an event loop on two cores, two made MiniLM up to ten times slower than one.
+    The user's setting is kept: a variable, or a call with another number than torch's own, which is that of the cores
+    or of half of them. Else half of the cores, and at most four: threads of torch wait for each other at full speed,
+    and beside an event loop on two cores, two made MiniLM up to ten times slower than one.
     """
     if any(environment.get(name) for name in _THREADS) or given not in (cores, cores // 2):
         return given
@@ -203,7 +203,7 @@ def threads_for(*, given: int, cores: int, environment: Mapping[str, str]) -> in
 
 
 def _border(words: Sequence[int | None], place: int, *, least: int) -> int:
-    """Return the last place up to `place` where a word begins; `place` itself where none does from `least` on."""
+    """Return the last place up to `place` at the beginning of a word; `place` if there is none from `least` on."""
     for at in range(place, max(least, 1) - 1, -1):
         if words[at] is None or words[at] != words[at - 1]:
             return at
@@ -235,7 +235,7 @@ def _loaded(path: str, kind: Any) -> tuple[Any, Any]:
 
 def _read(path: str, kind: Any) -> tuple[Any, Any, Mapping[str, Any]]:
     if not Path(path).is_dir():
-        require_hub(path)  # else each of many files is tried six times where there is none
+        require_hub(path)  # otherwise each of many files is tried six times if the hub is down
         hf_hub_download(path, "config.json")
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     model, info = kind.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
@@ -247,7 +247,7 @@ def _unusable(path: str, problem: str) -> ModelUnusable:
 
 
 def _longest(tokenizer: Any, model: Any) -> int:
-    """Return what both take; RoBERTa and its like number positions from behind that of padding, which has a vector."""
+    """Return the length both take; RoBERTa and its like number positions from after padding, which has a vector."""
     places = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
     tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
     paddings = [getattr(table, "padding_idx", None) for table in tables]
@@ -277,7 +277,7 @@ def _settle_threads() -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep progress bars and notes of transformers off the screen; what matters in them is checked."""
+    """Keep progress bars and notes of transformers off the screen; the important ones are checked."""
     level, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()

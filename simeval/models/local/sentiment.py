@@ -14,7 +14,7 @@ NAME = "embedded (five classes, adapters on MiniLM, English; see weights/sentime
 
 
 def embedded() -> LocalClassifier:
-    """Return the embedded model; loads nothing yet. Raises DefinitionError where what it needs is not installed."""
+    """Return the embedded model; loads nothing yet. Raises DefinitionError if a package it needs is not installed."""
     path = located(MINILM)
     require_lexicon()
     return LocalClassifier(NAME, path, service(("sentiment", path), partial(_network, path)))

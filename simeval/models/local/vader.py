@@ -1,4 +1,4 @@
-"""The lexicon's view of a text: VADER's scores, and what of them a model is given as features.
+"""The lexicon's view of a text: VADER's scores, and the ones used as features of a model.
 
 VADER (C.J. Hutto and E. Gilbert, ICWSM 2014) sums the valences of known words and emoticons, with rules for negation,
 degree, capitals and punctuation. It knows English as written in social media.
@@ -45,7 +45,7 @@ _EDGES = ".,!?:;\"'()[]{}“”‘’…*-"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What VADER says of a text: `compound` from -1 to 1, and the shares of negative, neutral and positive words."""
+    """VADER's scores of a text: `compound` from -1 to 1, and the shares of negative, neutral and positive words."""
 
     compound: float
     negative: float
@@ -54,13 +54,13 @@ class Shares:
 
 
 def shares_of(text: str) -> Shares:
-    """Return VADER's scores. Raises DefinitionError where the package is not installed."""
+    """Return VADER's scores. Raises DefinitionError if the package is not installed."""
     found = _analyzer().polarity_scores(text)
     return Shares(found["compound"], found["neg"], found["neu"], found["pos"])
 
 
 def windows_of(text: str) -> list[str]:
-    """Cut a text into parts of at most WORDS_IN_A_WINDOW words; a short one is its only part, as it stands."""
+    """Cut a text into parts of at most WORDS_IN_A_WINDOW words; a short one is its only part, unchanged."""
     words = text.split()
     if len(words) <= WORDS_IN_A_WINDOW:
         return [text]
@@ -105,7 +105,7 @@ def valences_of(text: str) -> Iterator[tuple[int, int, float]]:
 
 
 def require_lexicon() -> None:
-    """Raise DefinitionError where the lexicon's package is not installed."""
+    """Raise DefinitionError if the lexicon's package is not installed."""
     if find_spec("vaderSentiment") is None:
         do = "install it: pip install vaderSentiment"
         raise DefinitionError("sentiment lexicon", found="vaderSentiment is not installed", do=do)

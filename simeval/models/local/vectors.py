@@ -39,12 +39,12 @@ class _InThread:
 
 
 def encoder_name(of: object) -> str:
-    """Return what an encoder is called in results."""
+    """Return the name of an encoder in results."""
     return str(of) if isinstance(of, (str, Path)) else str(getattr(of, "name", type(of).__name__))
 
 
 def text_encoder(of: object, where: str) -> TextEncoder:
-    """Return what encodes. Raises DefinitionError, which names `where`, for what cannot."""
+    """Return an encoder. Raises DefinitionError, which names `where`, for anything else."""
     if of == HASHED:
         return HashedEncoder()
     if isinstance(of, (str, Path)):
@@ -62,8 +62,8 @@ def text_encoder(of: object, where: str) -> TextEncoder:
 async def unit_vectors(encoder: TextEncoder, texts: Sequence[str]) -> "NDArray[np.float64]":
     """Return a row of length 1 for each text; equal texts are encoded once.
 
-    Raises ValueError where a vector is zero, which has no direction, or the vectors are none. What the encoder raises
-    passes through.
+    Raises ValueError if a vector is zero, which has no direction, or the vectors are none. The encoder's own errors
+    pass through.
     """
     import numpy as np
 

@@ -1,1 +1,1 @@
-"""What a model is, what it is asked, and how its replies are read."""
+"""The protocol of models: requests, and how their replies are read."""

@@ -1,7 +1,7 @@
-"""A choice: a model answers with one of a few labels, each a single token, and may say how probable it finds each.
+"""A choice: a model answers with one of a few labels, each a single token, and may give the probability of each.
 
-Labels are single characters or words, of which none begins another: of 1 and 10 the first token may be the same, so
-that its probability says nothing.
+Labels are single characters or words, none of them a prefix of another: 1 and 10 may have the same first token, so that
+its probability is ambiguous.
 """
 
 import json
@@ -18,7 +18,7 @@ LEAST_MASS = 0.5  # of all probability; where labels have less, the first token 
 
 
 class Choice(Reply):
-    """A label, and the probabilities of all of them, which sum to 1; 1 for the label alone where none were sent."""
+    """A label, and the probabilities of all of them, which sum to 1; 1 for the label alone if none were sent."""
 
     label: str
     probabilities: Mapping[str, float]
@@ -29,9 +29,9 @@ class Choice(Reply):
 
 
 def read_choice(completion: Completion, labels: Sequence[str], *, model: str) -> Choice:
-    """Return the label that an answer begins with. Raises MalformedReply where it begins with none of them.
+    """Return the label that an answer begins with. Raises MalformedReply if it begins with none of them.
 
-    Where the model thought before it, nothing is known of the other labels' probabilities.
+    If the model thought before it, the other labels' probabilities are unknown.
     """
     text = answer_in(completion.text, model).strip()
     first_token = completion.first_token if text == completion.text.strip() else {}

@@ -1,4 +1,4 @@
-"""What an encoder of the user's own is: any object that turns texts into vectors, without a call to a provider."""
+"""The user's own encoder: any object that turns texts into vectors, without a call to a provider."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable

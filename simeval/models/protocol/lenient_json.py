@@ -1,8 +1,8 @@
 """JSON as models write it: objects are found anywhere in a text, and their form is repaired, never a value.
 
-Read are comments, commas too many, quotes of other kinds, keys and words without any, Python's True and None, and an
-object whose last braces are missing where nothing was cut. Refused is whatever may be read in two ways: a quote within
-a text, a key that is there twice, a list or a number that may have gone on.
+It accepts comments, extra commas, other kinds of quotes, keys and words without any, Python's True and None, and an
+object whose last braces are missing if nothing was cut. It refuses any text that may be read in two ways: a quote
+within a text, a key that occurs twice, a list or a number that may have gone on.
 """
 
 import json
@@ -30,7 +30,7 @@ _FENCE = "```"
 
 
 class Found(NamedTuple):
-    """An object in a text, and the place where it begins and ends; None for one that is broken."""
+    """An object in a text, with its beginning and end; None for one that is broken."""
 
     value: dict[str, Any] | None
     start: int
@@ -44,7 +44,7 @@ class Unended(str):
 
 
 def objects_in(text: str, start: int = 0, *, was_cut: bool = False) -> Iterator[Found]:
-    """Return the objects of a text in order, from `start` on; of a text that `was_cut`, only those that are closed."""
+    """Return the objects of a text in order, from `start` on; of a text that `was_cut`, only the closed ones."""
     position = text.find("{", start)
     for _ in range(MOST_OBJECTS):
         if position < 0:
@@ -71,7 +71,7 @@ def _object_at(text: str, start: int, *, was_cut: bool) -> Found | None:
 
 
 class _Reader:
-    """Reads one value from a place in a text. Raises ValueError where it can be none, or several."""
+    """Reads one value from a place in a text. Raises ValueError if it can be none, or several."""
 
     def __init__(self, text: str, position: int, *, was_cut: bool) -> None:
         self.text, self.position, self.was_cut = text, position, was_cut
@@ -165,7 +165,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object. Raises ValueError where it says two things under one key."""
+    """Return an object. Raises ValueError if it has two values for one key."""
     made = dict(pairs)
     if len(made) < len(pairs) and any(made[key] != value for key, value in pairs):
         raise ValueError("a key is there twice")

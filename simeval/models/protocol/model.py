@@ -1,4 +1,4 @@
-"""What a language model is to simeval: a name, and something that completes requests."""
+"""The interface of a language model: a name, and a method that completes requests."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Request(Protocol):
 
     @property
     def timeout_seconds(self) -> float | None:
-        """The seconds the call may take, where that is less than the model's own bound."""
+        """The time limit of the call in seconds, if it is less than the model's own."""
 
     @property
     def is_hurried(self) -> bool:
@@ -41,7 +41,7 @@ class Request(Protocol):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What goes into the call as it is."""
+        """The options of the call, passed on unchanged."""
 
     @property
     def stop(self) -> Sequence[str]:
@@ -72,14 +72,13 @@ class Request(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model answered, the tokens it counted, and the cost in US dollars where it is known.
+    """A model's answer, the tokens it counted, and the cost in US dollars if known.
 
-    `is_cut` says that the reply ended at its limit of tokens, `is_filtered` that a content filter withheld it or its
-    end; `refusal` is how the model refused to answer, where its protocol has a field for that. `seconds` is how long a
-    call that is not hurried took, without any wait for its turn, `first_text_seconds` how long the first text took of
-    one that was streamed. `first_token` holds the probabilities of the likeliest first tokens, where they were asked
-    for. `cached_tokens` of the prompt were read from the provider's cache, `reasoning_tokens` of the reply were
-    thought.
+    `is_cut` means that the reply ended at its limit of tokens, `is_filtered` that a content filter withheld it or its
+    end; `refusal` is the model's refusal to answer, if its protocol has a field for that. `seconds` is how long a call
+    that is not hurried took, without any wait for its turn, `first_text_seconds` how long the first text took of one
+    that was streamed. `first_token` holds the probabilities of the likeliest first tokens, if they were asked for.
+    `cached_tokens` of the prompt were read from the provider's cache, `reasoning_tokens` of the reply were thought.
     """
 
     text: str
@@ -100,8 +99,8 @@ class Completion:
 class Model(Protocol):
     """A language model.
 
-    `complete` raises ModelError, with the kind of failure, and nothing else; it makes one attempt.
-    `close` releases what the model holds open and may be followed by further calls.
+    `complete` raises ModelError, with the kind of failure, and nothing else; it makes one attempt. `close` releases the
+    model's open resources and may be followed by further calls.
     """
 
     @property
@@ -116,7 +115,7 @@ class Model(Protocol):
 
 
 class SharedModel(Model, Protocol):
-    """A model as an engine holds it: one object for all who ask it, which knows whether it has ever answered."""
+    """A model in an engine: one object for all its callers, which knows whether it has ever answered."""
 
     @property
     def answers(self) -> int:
@@ -129,15 +128,15 @@ class ModelKind(Protocol):
 
     @property
     def key(self) -> Hashable:
-        """What is equal for equal models of this kind, and for no other."""
+        """A key that is equal for equal models of this kind, and for no other."""
 
     def make(self, options: Mapping[str, Any], *, timeout_seconds: float) -> Model:
-        """Return the model. Raises DefinitionError where there is none of this name."""
+        """Return the model. Raises DefinitionError if there is none of this name."""
 
 
 @dataclass(slots=True)
 class Wrapped:
-    """A model around a model: what wraps adds to `complete` and leaves the rest to what it wraps."""
+    """A model around a model: subclasses extend `complete` and leave the rest to the inner model."""
 
     model: Model
     name: str = field(init=False)

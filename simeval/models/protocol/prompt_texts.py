@@ -1,8 +1,8 @@
 """The texts of prompts: each in a file of its own under `simeval/models/prompts`, which a user may replace.
 
 A file has a head (`version`, `used for`, and `may leave out`: placeholders that a text of the user's need not have),
-then its parts, each below a line `# name`. A placeholder such as {given} stands for a text that Python has fenced; a
-paragraph with a placeholder for which there is nothing is left out. Other braces stay as they are.
+then its parts, each below a line `# name`. A placeholder such as {given} is replaced by a text that Python has fenced;
+a paragraph with a placeholder that has no text is left out. Other braces stay as they are.
 """
 
 import json
@@ -34,8 +34,8 @@ _PARAGRAPHS = re.compile(r"\n{2,}")
 class Prompt:
     """The text of a prompt, by its parts.
 
-    `version` is that of simeval's own text, and empty where the user has replaced it. `optional` are the placeholders
-    that a text in its place may leave out.
+    `version` is that of simeval's own text, and empty if the user has replaced it. `optional` are the placeholders that
+    a text in its place may leave out.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Prompt:
 
     @property
     def identity(self) -> str:
-        """What tells the text from any other of this name: its version, or a hash of a text of the user's."""
+        """Identifies the text among others of this name: its version, or a hash of a text of the user's."""
         if self.version:
             return self.version
         return sha256(json.dumps(dict(self.parts), sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]
@@ -57,7 +57,7 @@ class Prompt:
         return _placeholders("\n".join(self.parts.values()))
 
     def render(self, part: str, **texts: str | None) -> str:
-        """Return a part with a text in each of its places; None leaves out the paragraph that it would stand in."""
+        """Return a part with a text in each of its places; None leaves out the paragraph around the place."""
         known = {"data_notice": DATA_NOTICE, "": "", **texts}
         shown = [
             "".join([f"{before}{known[name]}" for before, name in paragraph])
@@ -67,7 +67,7 @@ class Prompt:
         return "\n\n".join(shown)
 
     def replaced(self, text: str, *, where: str) -> "Prompt":
-        """Return the prompt with a text of the user's. Raises DefinitionError where that cannot take its place."""
+        """Return the prompt with a text of the user's. Raises DefinitionError if that cannot take its place."""
         parts = _parts(text, known=self.parts)
         if missing := [name for name in self.parts if not parts.get(name)]:
             do = f"add a line '# {missing[0]}' with its text below; `simeval prompts {self.name}` shows the form"
@@ -88,7 +88,7 @@ class Prompt:
 
 @lru_cache(maxsize=1_000)  # at every call of a model
 def _taken_apart(text: str) -> Sequence[Sequence[tuple[str, str]]]:
-    """Return of each paragraph what stands before each placeholder, with its name, and what stands after the last."""
+    """Return for each paragraph the text before each placeholder, with its name, and the text after the last."""
     return [
         list(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
         for pieces in map(_PLACE.split, _PARAGRAPHS.split(text))
@@ -105,7 +105,7 @@ def prompt_names() -> Sequence[str]:
 
 
 def source_of(name: str) -> str:
-    """Return the file of a prompt as it stands. Raises DefinitionError where there is none of this name."""
+    """Return the file of a prompt unchanged. Raises DefinitionError if there is none of this name."""
     if name not in prompt_names():
         raise DefinitionError(
             "prompts",
@@ -117,7 +117,7 @@ def source_of(name: str) -> str:
 
 @cache
 def built_in(name: str) -> Prompt:
-    """Return a prompt of simeval's own, read once. Raises DefinitionError where there is none of this name."""
+    """Return a prompt of simeval's own, read once. Raises DefinitionError if there is none of this name."""
     source = source_of(name)
     head = dict(line.split(": ", 1) for line in source[: source.index("\n\n")].splitlines())
     return Prompt(
@@ -132,14 +132,14 @@ def built_in(name: str) -> Prompt:
 def all_prompts(replaced: Mapping[str, Path | str] | None = None) -> Mapping[str, Prompt]:
     """Return every prompt by its name, with the user's in place of simeval's.
 
-    A replaced prompt is a file, or a text of several lines. Raises DefinitionError for one that cannot be used.
+    A replaced prompt is a file, or a text of several lines. Raises DefinitionError for an invalid one.
     """
     ours = {name: built_in(name) for name in prompt_names()}
     return {**ours, **{name: replaced_prompt(name, given) for name, given in (replaced or {}).items()}}
 
 
 def replaced_prompt(name: str, given: Path | str) -> Prompt:
-    """Return the user's prompt in place of simeval's. Raises DefinitionError for one that cannot be used."""
+    """Return the user's prompt in place of simeval's. Raises DefinitionError for an invalid one."""
     prompt = built_in(name)
     if isinstance(given, str) and "\n" in given.strip():
         return prompt.replaced(given, where=f"prompt {prompt.name}")

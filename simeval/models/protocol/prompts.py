@@ -1,10 +1,9 @@
 """The requests of the four roles, with the prompts they render to; their texts are those of `prompt_texts`.
 
-With a change here to what a model reads, the versions of the prompts that it changes are to be raised.
+A change here to the text that a model reads requires new versions of the changed prompts.
 
-Transcripts and everything else that comes from outside are escaped and fenced in tags, and the models are
-told that what stands there is data: an app cannot address its judge. What was said can be read back from a prompt
-to the letter.
+Transcripts and everything else that comes from outside are escaped and fenced in tags, and the prompts declare fenced
+text to be data: an app cannot address its judge. Messages can be read back from a prompt exactly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,10 +49,10 @@ _READ_AS: Mapping[UserFormat, Mapping[Moment, type[UserReply]]] = {
 }
 
 
-# All that a reader cannot see, or sees in another place than it stands: controls other than tab and line feed, marks of
-# direction, what has no width, tags and selectors of variants that can spell a hidden text, halves of surrogate pairs
-# (which no JSON in UTF-8 can hold). Joiners and the selectors of text and emoji belong to scripts.
-# And wide and small forms of markup, which a reader may take for it.
+# All that a reader cannot see, or sees in another place than it is: controls other than tab and line feed, marks of
+# direction, characters without width, tags and selectors of variants that can spell a hidden text, halves of surrogate
+# pairs (which no JSON in UTF-8 can hold). Joiners and the selectors of text and emoji belong to scripts. And wide and
+# small forms of markup, which a reader may take for it.
 _HIDDEN = (
     r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufffc\ufffe\uffff\ufe60\ufe64\ufe65\uff06\uff1c\uff1e]"
     r"--[\t\n\u200c\u200d\ufe0e\ufe0f\p{Prepended_Concatenation_Mark}\p{Script=Egyptian_Hieroglyphs}]]"
@@ -65,12 +64,12 @@ def escaped(text: str) -> str:
     text = escape(shown(text), quote=False)
     if text.isascii() and text.replace("\n", "").isprintable():
         return text  # five times as quick as to search
-    import regex  # only where there is something to search
+    import regex  # only if there is something to search
 
     return regex.sub(_HIDDEN, lambda match: f"&#x{ord(match[0]):X};", text, flags=regex.V1)
 
 
-@lru_cache(maxsize=1_000)  # a scenario says the same in each of its trials
+@lru_cache(maxsize=1_000)  # a scenario is the same in each of its trials
 def tagged(name: str, content: str) -> str:
     """Return a text in a tag of a name, escaped, so that it cannot leave it."""
     return f"<{name}>\n{escaped(content)}\n</{name}>"
@@ -108,7 +107,7 @@ def render_transcript(messages: Sequence[Message], shown: Excerpt | None = None)
 
 
 def _shortened(text: str, most: float) -> str:
-    """Return a text escaped, and without its middle where it has more than so many tokens."""
+    """Return a text escaped, and without its middle if it has more than so many tokens."""
     if most == inf:
         return escaped(text)
     head, tail, between = beginning_and_end(text, most)
@@ -117,7 +116,7 @@ def _shortened(text: str, most: float) -> str:
 
 
 def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
-    """Write what stands in the place of messages that are not shown: their numbers, and the tools they called."""
+    """Write a note in place of messages that are left out: their numbers, and the tools they called."""
     first, last = shown.left_out[0], shown.left_out[-1]
     names = [tool_name(call) for message in messages[first - 1 : last] for call in message.tool_calls]
     calls = "".join(f"\n<tool_call>{escaped(name)}</tool_call>" for name in names)
@@ -128,9 +127,9 @@ def _left_out(messages: Sequence[Message], shown: Excerpt) -> str:
 class UserTurn(ModelRequest):
     """Asks for a simulated user's next message.
 
-    `is_held` says that the user cannot leave now, `untold` are details that it has not told yet: both are told at the
-    end, after all that earlier requests held, too. The history is given in turns of a chat with roles reversed, as it
-    was said; what the app called and looked up is not in it.
+    `is_held` means that the user cannot leave now, `untold` are details that it has not given yet: both come at the
+    end, after the content of all earlier requests, too. The history is given in turns of a chat with roles reversed,
+    word for word; the app's tool calls and retrieved texts are not in it.
     """
 
     given: str
@@ -154,7 +153,7 @@ class UserTurn(ModelRequest):
 
     @property
     def reads(self) -> type[UserReply]:
-        """What the model's answer is read as."""
+        """The type of the model's answer."""
         return _READ_AS[self.format][self._moment]
 
     @property
@@ -168,7 +167,7 @@ class UserTurn(ModelRequest):
         return 0
 
     def first_messages(self) -> list[ChatMessage]:
-        """Return what is the same at every turn, then what was said, and at the end what is new."""
+        """Return the part that is the same at every turn, then the messages, and at the end the new part."""
         style, fenced = tuple((self.writing_style or {}).items()), _fence(self.given, self.when)
         said = user_chat.reversed_roles(
             self.history,
@@ -190,7 +189,7 @@ class UserTurn(ModelRequest):
         return {0: len(of_all), len(said) - 1: len(said[-1]["content"]) - len(self._last(fenced))}
 
     def _last(self, fenced: user_chat.Fence) -> str:
-        """Return what the user is told at the end of the chat: what it has not told yet, and whether it may leave."""
+        """Return the end of the user's prompt: the details it has not given yet, and whether it may leave."""
         return fenced(_last(self.prompt, self._moment, ", ".join(self.untold)))
 
     @property
@@ -240,7 +239,7 @@ class AttackTurn(UserTurn):
 
 
 def was_asked_before(history: Sequence[Message]) -> bool:
-    """Return whether a user has answered an answer before, so that it may have said that it does not know something."""
+    """Return whether a user has replied to an answer before, so that it may have admitted it lacks knowledge."""
     return sum(message.role == "user" for message in history) > 1
 
 
@@ -249,7 +248,7 @@ _fence = lru_cache(maxsize=1_000)(user_chat.Fence)  # of a scenario it is always
 
 @lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
 def _user_system(prompt: Prompt, form: str, given: str, when: str, writing_style: tuple[tuple[str, str], ...]) -> str:
-    """Return what a simulated user is told, with a fence around all that others wrote."""
+    """Return the system prompt of a simulated user, with a fence around all texts of others."""
     fenced = _fence(given, when)
     return prompt.render(
         "system",
@@ -299,11 +298,10 @@ class AuditRequest(ModelRequest):
 class JudgeRequest(ModelRequest):
     """Asks a judge about a conversation.
 
-    `facts` and `reference`, an answer as it should be, are for the judge alone; what there is not, is "". `examples`
-    are other conversations, which people judged by the same expectation. Of a
-    transcript that is estimated to take more than `most_tokens`, the middle is left out. Of a conversation that is
-    shown as a `control` it is known what the judge must find; it is asked about in the very same words, as the second
-    judge is, to whom a conversation is `escalated`.
+    `facts` and `reference`, an answer as it should be, are for the judge alone; an absent one is "". `examples` are
+    other conversations, which people judged by the same expectation. If a transcript is estimated to take more than
+    `most_tokens`, its middle is left out. A conversation shown as a `control` has a known right verdict; the request
+    has the very same words, and so has that to the second judge, to whom a conversation is `escalated`.
     """
 
     given: str
@@ -321,7 +319,7 @@ class JudgeRequest(ModelRequest):
 
     @property
     def role(self) -> str:
-        """What usage is summed by: of two judges of which one hands on to the other, each has its own."""
+        """The role that usage is summed by: two judges of an escalation each have their own."""
         if self.control is not None:
             return "control"
         return "escalation" if self.escalated else "judge"
@@ -340,12 +338,12 @@ class JudgeRequest(ModelRequest):
         return None if started is None else day_of(started)
 
     def shared(self) -> Mapping[int, int]:
-        """Return where the conversation begins: what stands before is the same in all trials."""
+        """Return where the conversation begins: the part before it is the same in all trials."""
         place = len(said := self.first_messages()) - 1
         return {place: max(0, said[place]["content"].find(CONVERSATION))}
 
     def texts(self) -> Mapping[str, str | None]:
-        """Return what fills the places that all prompts of judges have."""
+        """Return the texts for the places that all prompts of judges have."""
         state, day = end_state(self.conversation), self.day
         return {
             "given": tagged("given", self.given),
@@ -371,7 +369,7 @@ class GradeRequest(JudgeRequest):
 
     @property
     def reads(self) -> type[Grade]:
-        """What the judge's answer is read as: the message that it names is looked up among the assistant's."""
+        """The type of the judge's answer: the message that it names is looked up among the assistant's."""
         numbered = enumerate(self.conversation, 1)
         return grade_on(tuple(number for number, message in numbered if message.role == "assistant"))
 
@@ -467,7 +465,7 @@ class ChatRequest(ModelRequest):
     history: Sequence[ChatMessage]
     temperature: float = 0.8
     max_tokens: int | None = 2000
-    is_hurried: bool = False  # what an app fails at is data
+    is_hurried: bool = False  # an app's failure is data
 
     role: ClassVar[str] = "app"
     reply: ClassVar[type[Reply] | None] = None
@@ -476,7 +474,7 @@ class ChatRequest(ModelRequest):
         return self.history
 
     def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
-        """Return the request with another seed alone: what an app is told, and how warm it is, is its own."""
+        """Return the request with another seed alone: an app's prompt and temperature are its own."""
         return replace(self, seed=self.further_seed(attempt))
 
 

@@ -1,4 +1,4 @@
-"""What a provider is: a family of models that is told by how their names begin."""
+"""A provider: a family of models with a common beginning of their names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ Make = Callable[[str, Mapping[str, Any], float], Model]  # of a name, options, a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A family of models, told by the `prefix` of their names.
+    """A family of models, recognised by the `prefix` of their names.
 
-    `model` are their classes; `chat` makes one that chats, `embedding` and `moderation` one of that kind, where there
-    is any. `has_prices` says whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of
-    this package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether a name or options send a
-    call through LiteLLM that could be made without.
+    `model` are their classes; `chat` makes one that chats, `embedding` and `moderation` one of that kind, if there is
+    any. `has_prices` is whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of this
+    package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether a name or options send a call
+    through LiteLLM that could be made without.
     """
 
     prefix: str

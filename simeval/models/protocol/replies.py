@@ -40,7 +40,7 @@ Reasoning = Annotated[Text, AfterValidator(_says_something)]
 
 
 class Reply(BaseModel):
-    """What a model must answer; `json_schema` is what it is told."""
+    """A form that a model must answer in; it is shown the `json_schema`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     json_schema: ClassVar[Mapping[str, Any]]
@@ -62,9 +62,9 @@ NOT_KNOWN: Status = "not_known"
 
 
 class UserReply(Reply):
-    """How a simulated user finds the app's answer, and its next message.
+    """A simulated user's opinion of the app's answer, and its next message.
 
-    The message may be empty where the user leaves: satisfied, handed over to somebody else, because it gives up, or
+    The message may be empty if the user leaves: satisfied, handed over to somebody else, because it gives up, or
     because it is asked for something that it does not know.
     """
 
@@ -73,7 +73,7 @@ class UserReply(Reply):
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
         status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
     )
-    staying: ClassVar[Collection[Status]] = STAYING  # statuses in which it must say something
+    staying: ClassVar[Collection[Status]] = STAYING  # statuses that require a message
 
     @field_validator("message")
     @classmethod
@@ -84,7 +84,7 @@ class UserReply(Reply):
 
 
 class StayingReply(UserReply):
-    """The same of a user who cannot leave now, as the app waits for an answer: whatever it finds, it says something."""
+    """The same of a user who cannot leave now, as the app waits for an answer: in any case it writes something."""
 
     staying: ClassVar[Collection[Status]] = get_args(Status)
 
@@ -108,7 +108,7 @@ class AttackReply(OpeningReply):
 
 
 class PlainReply(UserReply):
-    """A simulated user's next message as plain text, with a mark where the user leaves; nothing else can be wrong."""
+    """A simulated user's next message as plain text, with a mark if the user leaves; nothing else can be wrong."""
 
     marks: ClassVar[Mapping[str, Status]] = {
         "[END]": "satisfied",
@@ -119,7 +119,7 @@ class PlainReply(UserReply):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return what a model wrote up to the first mark, or to where it goes on to speak for the other side."""
+        """Return a model's text up to the first mark, or until it goes on to speak for the other side."""
         found = _MARK.search(text)
         said = _FENCE_MARK.sub("", _OTHER_SIDE.split(text[: found.start()] if found else text)[0])
         said = _OWN_LABEL.sub("", said.strip()).strip()
@@ -130,18 +130,18 @@ class PlainReply(UserReply):
 
     @classmethod
     def is_whole(cls, text: str) -> bool:
-        """Return whether the message ends before the text does: by a mark, or where the other side speaks."""
+        """Return whether the message ends before the text does: by a mark, or with words of the other side."""
         return bool(_MARK.search(text) or _OTHER_SIDE.search(text))
 
 
 class PlainStayingReply(PlainReply):
-    """The same of a user who cannot leave now: marks are passed over."""
+    """The same of a user who cannot leave now: marks are ignored."""
 
     marks: ClassVar[Mapping[str, Status]] = {}
 
 
 class PlainStuckReply(PlainReply):
-    """The same of a user who was asked before: of the marks one counts."""
+    """The same of a user who was asked before: one of the marks counts."""
 
     marks: ClassVar[Mapping[str, Status]] = {"[NOT KNOWN]": NOT_KNOWN}
 
@@ -156,14 +156,14 @@ _OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
 class Grade(Reply):
     """A judge's rating of one conversation, with its reasons first so that they come before the number.
 
-    None says that the conversation does not show whether the expectation is met. `message` is the number of the
+    None means that the conversation does not show whether the expectation is met. `message` is the number of the
     assistant's message that the rating rests on; a prompt in place of simeval's need not ask for it.
     """
 
     reasoning: Reasoning
     message: int | None = None
     score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)] | None
-    numbers: ClassVar[Collection[int] | None] = None  # of the assistant's messages; None for those that nobody looks up
+    numbers: ClassVar[Collection[int] | None] = None  # of the assistant's messages; None if nobody looks them up
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning={"type": "string"},
         message={"type": "integer", "minimum": 1},
@@ -182,7 +182,7 @@ class Grade(Reply):
 
 @lru_cache(maxsize=1_000)  # conversations of one length are looked up alike
 def grade_on(assistants: tuple[int, ...]) -> type[Grade]:
-    """Return the rating of a conversation in which messages of these numbers are the assistant's."""
+    """Return the rating of a conversation whose messages with these numbers are the assistant's."""
 
     class GradeOnConversation(Grade):
         numbers: ClassVar[Collection[int] | None] = frozenset(assistants)
@@ -191,7 +191,7 @@ def grade_on(assistants: tuple[int, ...]) -> type[Grade]:
 
 
 class RubricReply(Reply):
-    """The ten levels of a rubric, from 1 (worst) to 10 (best); no two of them say the same."""
+    """The ten levels of a rubric, from 1 (worst) to 10 (best); no two of them mean the same."""
 
     levels: Mapping[str, Text]
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
@@ -209,7 +209,7 @@ class RubricReply(Reply):
 
 
 class AuditReply(Reply):
-    """What an auditor found of a simulated user: its reasons first, then the faults, none where it did its part."""
+    """An auditor's findings on a simulated user: its reasons first, then the faults, none if it did its part."""
 
     reasoning: Text
     faults: tuple[UserFaultKind, ...]
@@ -233,12 +233,11 @@ def read_reply(
 ) -> R:
     """Find the JSON object in a model's reply and validate it as `kind`.
 
-    The object may stand in a code fence or among other text; what the model thought before is passed over. Its form may
-    be repaired, never a value. Where several objects are valid, they must
-    say the same. One that stands in `quoted_texts`, what the model was shown of an app, is a quotation and no reply.
-    Plain text that was cut before its end cannot be told from a whole one, so `was_cut` says it: it counts up to its
-    last sentence. What a filter has withheld in part counts for nothing.
-    Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
+    The object may be in a code fence or among other text; the model's thoughts before it are ignored. Its form may be
+    repaired, never a value. If several objects are valid, they must be equal. One that occurs in `quoted_texts`, the
+    app's texts shown to the model, is a quotation and no reply. Plain text that was cut before its end looks like a
+    whole one, so `was_cut` marks it: it counts up to its last sentence. A text that a filter has withheld in part
+    counts for nothing. Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
     """
     if len(text) > LONGEST_REPLY:
         raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
@@ -249,7 +248,7 @@ def read_reply(
     valid: list[R] = []
     problem = "no JSON object"
     for found in objects_in(_unquoted(said), was_cut=was_cut or was_filtered):
-        if found.value is None:  # what a broken object quotes is not the reply
+        if found.value is None:  # a quotation of a broken object is not the reply
             raise MalformedReply(model, problem="no JSON object that is whole", reply=text)
         try:
             reply = _validated(found.value, kind)
@@ -315,7 +314,7 @@ def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
             raise
         return kind.model_validate(_formed(_unwrapped(found, schema), schema))
     if found and not found.keys() <= kind.__pydantic_fields__.keys():
-        _named(found, schema.get("properties", {}))  # refuses one that says a thing twice
+        _named(found, schema.get("properties", {}))  # refuses one with a doubled key
     return reply
 
 
@@ -327,7 +326,7 @@ def _unwrapped(found: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, An
 
 
 def _formed(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value in the form of a schema, where it says the same in another: "9/10", "Yes", {"Score": 9}."""
+    """Return a value in the form of a schema, if it means the same in another: "9/10", "Yes", {"Score": 9}."""
     if options := schema.get("anyOf"):
         may_be_null = any(option.get("type") == "null" for option in options)
         is_null = may_be_null and isinstance(value, str) and value.strip().lower() in ("null", "none")

@@ -1,4 +1,4 @@
-"""What every request to a model has in common, and how it is asked once more."""
+"""The common part of all requests to a model, and how one is repeated."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -9,17 +9,17 @@ from simeval.core import seeds
 from simeval.core.conversation import ChatMessage
 
 LIMIT, TEMPERATURE = "max_tokens", "temperature"  # options
-WARM = 0.5  # the least temperature of a further try: at 0 a server says the same again, whatever the seed
+WARM = 0.5  # the least temperature of a further try: at 0 a server repeats itself, whatever the seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest(ABC):
     """A request with its seed and temperature, and the most tokens a reply may have.
 
-    `problem` says what was wrong with the reply before, where there was one; `probabilities` asks for those of the
-    reply's first token, where the server sends any. `options` go into the call as they are;
-    `timeout_seconds` bounds it where that is less than the model's own bound; one that `is_hurried` may be given up
-    when it takes far longer than usual, since it is asked again. A subclass writes its `first_messages`.
+    `problem` describes the problem of the reply before, if there was one; `probabilities` asks for those of the reply's
+    first token, if the server sends any. `options` go into the call unchanged; `timeout_seconds` limits it if that is
+    less than the model's own limit; one that `is_hurried` may be given up when it takes far longer than usual, since it
+    is repeated. A subclass writes its `first_messages`.
     """
 
     seed: int = 0
@@ -36,7 +36,7 @@ class ModelRequest(ABC):
         """Return the chat messages, as they are at the first try."""
 
     def messages(self) -> Sequence[ChatMessage]:
-        """Render the prompt, with a word on what was wrong with the last reply."""
+        """Render the prompt, with a note on the problem of the last reply."""
         said = self.first_messages()
         if not self.problem:
             return said
@@ -46,7 +46,7 @@ class ModelRequest(ABC):
 
     @property
     def stop(self) -> Sequence[str]:
-        """The texts at which the server is to end the reply; they do not stand in it."""
+        """The texts at which the server is to end the reply; they do not occur in it."""
         return ()
 
     def shared(self) -> Mapping[int, int]:
@@ -55,7 +55,7 @@ class ModelRequest(ABC):
 
     @property
     def place_of_problem(self) -> int:
-        """The message at whose end it is told what was wrong: the last."""
+        """The message that ends with the note on the problem: the last."""
         return -1
 
     def addressed(self, options: Mapping[str, Any]) -> Self:
@@ -67,7 +67,7 @@ class ModelRequest(ABC):
     def again(self, attempt: int, problem: str) -> Self:
         """Return the request for a further try (2 is the second) at a reply that could not be read.
 
-        Another seed, a temperature and a word on the problem: a deterministic server says the same otherwise.
+        Another seed, a temperature and a note on the problem: a deterministic server repeats itself otherwise.
         """
         options, given = self.options, self.options.get(TEMPERATURE)
         if isinstance(given, int | float):

@@ -1,4 +1,4 @@
-"""What a model thinks before it answers, where its server leaves that in the reply: it is no part of the answer.
+"""A model's thoughts before its answer, if its server leaves them in the reply: they are no part of the answer.
 
     <think> … </think> the answer
              … </think> the answer      the opening tag was in the template of the prompt
@@ -33,8 +33,8 @@ _TOKENS = re.compile(r"\A\s*(?:<\|\w+\|>\s*)+|(?:<\|\w+\|>\s*)+\Z")
 def answer_in(text: str, model: str, *, is_prose: bool = False) -> str:
     """Return a reply without the thoughts before the answer.
 
-    In `prose`, such as an app's answer, an opening tag counts only at the beginning of a line. Raises MalformedReply
-    where there are only thoughts.
+    In `prose`, such as an app's answer, an opening tag counts only at the beginning of a line. Raises MalformedReply if
+    there are only thoughts.
     """
     may_have_tags = "<" in text or "[" in text or "◁" in text  # quicker than the search alone
     if not may_have_tags or _TAG.search(text) is None:

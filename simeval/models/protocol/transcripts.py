@@ -1,4 +1,4 @@
-"""What a judge is shown of a conversation: all of it, or its beginning and its end where it is too long."""
+"""The part of a conversation shown to a judge: all of it, or its beginning and its end if it is too long."""
 
 import json
 import re
@@ -11,9 +11,9 @@ from simeval.core.conversation import Message
 from simeval.core.serialization import plain
 
 CHARACTERS_A_TOKEN = 4
-END_STATE = "end_state"  # what an app says in the metadata of its last answer for the judge to see
+END_STATE = "end_state"  # the app's state in the metadata of its last answer, for the judge
 FRAME = 40  # characters around a message or a tool call
-MARK_TOKENS = 12  # of what stands in the place of a text's middle
+MARK_TOKENS = 12  # of the note in place of a text's middle
 _SIGNS = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00010000-\U0010ffff]")
 _OTHERS = re.compile(r"[\u0250-\u10ff\u1200-\u1dff\u2c00-\u2e7f\ua4d0-\uabff\ufb50-\ufeff]")
 _NAMES = ("name", "tool", "tool_name")
@@ -23,14 +23,14 @@ _NAMES = ("name", "tool", "tool_name")
 class Excerpt:
     """Which messages are left out, by their numbers from 1: a middle part, or none.
 
-    `most` is how many tokens a text of those that are shown, a message or a tool call, may have: the middle of a longer
-    one is left out, too.
+    `most` is how many tokens a shown text, a message or a tool call, may have: the middle of a longer one is left out,
+    too.
     """
 
     left_out: range = range(0)
     messages: int = 0
     most: float = inf
-    cut: Sequence[int] = ()  # the numbers of messages of which a part is left out
+    cut: Sequence[int] = ()  # the numbers of messages that are shown in part
 
     def __str__(self) -> str:
         gap = [f"messages {self.left_out[0]} to {self.left_out[-1]} of {self.messages}"] if self.left_out else []
@@ -44,7 +44,7 @@ class Excerpt:
 
 
 def excerpt(messages: Sequence[Message], most_tokens: int | None) -> Excerpt:
-    """Return what is shown of a conversation within so many tokens, as they are estimated by `tokens_in`.
+    """Return the shown part of a conversation within so many tokens, as estimated by `tokens_in`.
 
     The first two messages and the last two always are, if need be without the middle of their longest texts; then those
     after the beginning and before the end, by turns, as long as they fit.
@@ -55,7 +55,7 @@ def excerpt(messages: Sequence[Message], most_tokens: int | None) -> Excerpt:
     if sum(sizes) <= most_tokens:
         return Excerpt(messages=len(messages))
     first = min(2, len(messages))
-    last = max(first, len(messages) - 2)  # what is left out is messages[first:last]
+    last = max(first, len(messages) - 2)  # the part left out is messages[first:last]
     ends = [*range(first), *range(last, len(messages))]
     room = most_tokens - sum(sizes[each] for each in ends)
     if room < 0:
@@ -87,7 +87,7 @@ def _cut(messages: Sequence[Message], shown: Sequence[int], most_tokens: int) ->
 
 
 def texts_of(message: Message) -> Sequence[str]:
-    """Return the texts of a message that a judge is shown: what was said, and each tool call."""
+    """Return the texts of a message for a judge: the message, and each tool call."""
     return [media.shown(message.content), *(json.dumps(plain(call), ensure_ascii=False) for call in message.tool_calls)]
 
 
@@ -118,7 +118,7 @@ def _within(text: str, most: float) -> int:
 
 
 def end_state(messages: Sequence[Message]) -> str | None:
-    """Return what the app's last answer says of its state at the end, as JSON; None where it says nothing."""
+    """Return the state at the end in the app's last answer, as JSON; None if it has none."""
     last = next((each for each in reversed(messages) if each.role == "assistant"), None)
     if last is None or END_STATE not in last.metadata:
         return None

@@ -1,7 +1,7 @@
-"""A conversation as the model that plays its user is to see it: roles reversed, one after the other, as it was said.
+"""A conversation for the model that plays its user: roles reversed, one after the other, word for word.
 
 A provider takes the first turn from "user" and the last, and no two of one role in a row; a model that plays a person
-keeps to its part where the person's words are its own ("assistant") and the app's are the other side's ("user").
+keeps to its part if the person's words are its own ("assistant") and the app's are the other side's ("user").
 """
 
 import json
@@ -19,7 +19,7 @@ from simeval.core.setting_choices import UserFormat
 NOTHING_SAID = "(The chatbot sent an empty message.)"
 FENCE_DIGITS = 8
 
-# What tokenizers of common models take for the bounds of a turn; and what a person does not see.
+# Texts that tokenizers of common models take for the bounds of a turn; and characters a person does not see.
 _CONTROL = re.compile(r"<(?=\||/?s>|<SYS>>|</SYS>>|(?:start|end)_of_turn>|(?:bos|eos)>)|\[(?=/?INST\])", re.IGNORECASE)
 _MARK = re.compile(r"\[(\s*(?:END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*)\]", re.IGNORECASE)
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one each time
@@ -27,9 +27,9 @@ _UNSEEN = r"[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n\u
 
 
 class Fence:
-    """Fences texts by a mark that is made from some of them, so that it cannot stand in those; in others it is undone.
+    """Fences texts by a mark made from some of them, so that it cannot occur in those; in others it is undone.
 
-    A mark of what a scenario says is the same in all of its trials, and so is all that stands before what differs.
+    A mark from a scenario's text is the same in all of its trials, and so is everything before the first difference.
     """
 
     def __init__(self, *texts: str) -> None:
@@ -41,20 +41,20 @@ class Fence:
         return f"[{self.mark}]"
 
     def __call__(self, text: str) -> str:
-        """Return a text between two marks, as it is but for what no person sees."""
+        """Return a text between two marks, unchanged but for characters that no person sees."""
         return f"[{self.mark}]\n{self.without_mark(seen(text))}\n[/{self.mark}]"
 
     def without_mark(self, text: str) -> str:
-        """Return a text in which the mark is broken, should it stand there."""
+        """Return a text in which the mark is broken, should it occur."""
         return text.replace(self.mark, f"{self.mark[:1]} {self.mark[1:]}") if self.mark in text else text
 
 
 @lru_cache(maxsize=2_000)  # a message is shown again at every turn
 def seen(text: str) -> str:
-    """Return what a person sees of a text: data by its name; a tokenizer's marks of a turn are parted by a space."""
+    """Return the text that a person sees: data by its name; a tokenizer's marks of a turn are parted by a space."""
     text = shown(text)
     if not (text.isascii() and text.replace("\n", "").isprintable()):
-        import regex  # only where there is something to search
+        import regex  # only if there is something to search
 
         text = regex.sub(_UNSEEN, "", text, flags=regex.V1)
     return _CONTROL.sub(lambda match: f"{match[0]} ", text)
@@ -71,7 +71,7 @@ def reversed_roles(
 ) -> list[ChatMessage]:
     """Return a conversation in turns for the model that plays its user, after an `opener` of the other side's.
 
-    What the user said stands there in the form in which it is to be written. `examples` go before it.
+    The user's messages are there in the form to write them in. `examples` go before it.
     """
     turns: list[ChatMessage] = [{"role": role, "content": said} for role, said in example_turns(examples) if said]
     turns.append({"role": "user", "content": opener})

@@ -1,1 +1,1 @@
-"""Models by who answers: LiteLLM, an OpenAI-compatible endpoint, or the package itself."""
+"""Models by provider: LiteLLM, an OpenAI-compatible endpoint, or the package itself."""

@@ -56,11 +56,11 @@ class EmbeddingRequest(ModelRequest):
     role: ClassVar[str] = "scorer"
 
     def addressed(self, options: Mapping[str, Any]) -> Self:  # noqa: ARG002
-        """Return the request itself: those options say how a chat is answered."""
+        """Return the request itself: those options are for chats."""
         return self
 
     def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
-        """Return the request itself: a text has one vector, whatever is said."""
+        """Return the request itself: a text has one vector, whatever the problem."""
         return self
 
     def first_messages(self) -> list[ChatMessage]:
@@ -103,7 +103,7 @@ class _Never(int):
 
 @dataclass(frozen=True, slots=True)
 class EncoderModel:
-    """An encoder of the user's own, in a worker thread. What the encoder raises passes through."""
+    """An encoder of the user's own, in a worker thread. The encoder's own errors pass through."""
 
     name: str
     encoder: Encoder = field(repr=False)
@@ -123,6 +123,6 @@ def _texts(request: Request) -> list[str]:
 
 
 def _written(vectors: Sequence[tuple[int, Sequence[float]]]) -> str:
-    """Write vectors in the order of their numbers, with the nine digits that tell any two 32-bit floats apart."""
+    """Write vectors in the order of their numbers, with the nine digits that distinguish any two 32-bit floats."""
     ordered = [vector for _, vector in sorted(vectors, key=lambda each: each[0])]
     return json.dumps({"vectors": [[float(f"{float(number):.9g}") for number in vector] for vector in ordered]})

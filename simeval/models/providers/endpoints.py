@@ -1,7 +1,7 @@
-"""Who speaks OpenAI's protocol: where each is, and what it wants of a request.
+"""Providers with OpenAI's protocol: the address of each, and its special requirements.
 
-Names, addresses and keys are those of LiteLLM, so that a name means the same on both roads; a test compares them.
-A provider that has a protocol of its own is asked through LiteLLM.
+Names, addresses and keys are those of LiteLLM, so that a name means the same on both roads; a test compares them. A
+provider that has a protocol of its own is asked through LiteLLM.
 """
 
 import os
@@ -12,9 +12,9 @@ from typing import Any
 from simeval.core.credentials import logs_in
 from simeval.errors import DefinitionError
 
-NO_KEY = "fake-api-key"  # what LiteLLM sends to servers of one's own that want none
+NO_KEY = "fake-api-key"  # LiteLLM's key for servers of one's own that need none
 V1 = "/v1"
-TRANSPORT = "transport"  # the option that says who makes the calls
+TRANSPORT = "transport"  # the option that chooses the client of the calls
 LITELLM = "litellm"  # its only value
 _LITELLMS_OWN = frozenset(  # options that LiteLLM reads itself, and no provider
     {"additional_drop_params", "allowed_openai_params", "api_version", "base_model", "cache", "caching", "drop_params"}
@@ -29,13 +29,13 @@ _LITELLMS_OWN = frozenset(  # options that LiteLLM reads itself, and no provider
 class Endpoint:
     """A provider's endpoint, for all its models.
 
-    `prefix` begins the names of its models. `base` is its URL, "" where it must be given; `bases` and `keys` are the
-    environment's variables that hold another URL and a key, of which the first that is set counts. `key` is sent where
-    there is none; without it a missing key is an error. `renamed` are parameters that go by another name there,
-    `without` those that it does not take, `body` what goes into every request. `own_options` it takes in a protocol of
-    its own alone. `senders` are headers that say who asks, with the environment's variables that hold them. `embeds`
-    says that it has embedding models behind the same protocol, `is_listed` that LiteLLM's table has its prices;
-    `suffix` is what its URL ends with where that is left out.
+    `prefix` begins the names of its models. `base` is its URL, "" if it must be given; `bases` and `keys` are the
+    environment's variables that hold another URL and a key; the first that is set counts. `key` is the default key;
+    without one a missing key is an error. `renamed` are parameters with another name there, `without` those that it
+    does not take, `body` is added to every request. `own_options` it takes in a protocol of its own alone. `senders`
+    are headers that identify the caller, with the environment's variables that hold them. `embeds` means that it has
+    embedding models behind the same protocol, `is_listed` that LiteLLM's table has its prices; `suffix` is the end of
+    its URL, added if that is left out.
     """
 
     prefix: str
@@ -53,18 +53,18 @@ class Endpoint:
     suffix: str = ""
 
     def url(self, options: Mapping[str, Any]) -> str:
-        """Return the base URL, as options, the environment or the provider say; "" where none does."""
+        """Return the base URL from options, the environment or the provider; "" without one."""
         bare = str(self.given(options) or self.base).rstrip("/")
         return f"{bare}{self.suffix}" if bare and not bare.endswith(self.suffix) else bare
 
     def key_for(self, options: Mapping[str, Any]) -> str | None:
-        """Return the key that is sent, "" for none; None where one is missing: servers of one's own often want none."""
+        """Return the key to send, "" for none; None if one is missing: servers of one's own often need none."""
         if key := str(options.get("api_key") or _first_set(self.keys) or "").strip():
             return key
         return NO_KEY if self.key is None and self.given(options) else self.key
 
     def headers(self, options: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return the headers that say who asks."""
+        """Return the headers that identify the caller."""
         is_known = logs_in(self.url(options))  # by its address, in which case the key is meant for another
         key, organization = None if is_known else self.key_for(options), options.get("organization")
         found = {header: set_there for header, names in self.senders.items() if (set_there := _first_set(names))}
@@ -72,16 +72,16 @@ class Endpoint:
         return {**found, **({"Authorization": f"Bearer {key}"} if key else {})}
 
     def given(self, options: Mapping[str, Any]) -> object:
-        """Return the base URL that options or the environment say, if any."""
+        """Return the base URL from options or the environment, if any."""
         return options.get("api_base") or options.get("base_url") or _first_set(self.bases)
 
     def needs_litellm(self, options: Mapping[str, Any]) -> bool:
-        """Return whether calls with these options are LiteLLM's: it is asked for, or alone knows what they mean."""
+        """Return whether LiteLLM makes the calls with these options: by choice, or because only it knows them."""
         return options.get(TRANSPORT) == LITELLM or not options.keys().isdisjoint({*_LITELLMS_OWN, *self.own_options})
 
 
 def require_one_login(name: str, base: object, options: Mapping[str, Any]) -> None:
-    """Raise DefinitionError where an address says who asks, and a key or a header, too."""
+    """Raise DefinitionError if an address contains a login, and a key or a header does, too."""
     headers = [each for part in ("headers", "extra_headers") for each in options.get(part) or ()]
     is_twice = options.get("api_key") or any(str(each).lower() == "authorization" for each in headers)
     if logs_in(str(base or "")) and is_twice:

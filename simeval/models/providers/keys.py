@@ -1,4 +1,4 @@
-"""Keys of providers, in the environment: one that is missing is told before the first call."""
+"""Keys of providers, in the environment: a missing one is reported before the first call."""
 
 import os
 import re
@@ -10,13 +10,13 @@ from typing import Any
 from simeval.errors import DefinitionError
 
 _KEY = "_API_KEY"
-_CREDENTIAL = re.compile(r"ad_token|_key$|_id$|secret|credential")  # options that say who asks, too
-OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  # who gives these says who asks
+_CREDENTIAL = re.compile(r"ad_token|_key$|_id$|secret|credential")  # options with credentials, too
+OF_THE_USER = ("api_key", "api_base", "base_url", "extra_headers", "headers")  # these contain or imply credentials
 _SECRETS = ("KEY", "TOKEN")
 
 
-# the key of providers of which LiteLLM asks nothing, or that know their users in several ways, and how the names of all
-# variables begin by which they do
+# the key of providers that LiteLLM does not check, or that know their users in several ways, and the common beginning
+# of the names of their variables
 _OTHER_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "azure": ("AZURE_API_KEY", ("AZURE_",)),
     "azure_ai": ("AZURE_AI_API_KEY", ("AZURE_",)),
@@ -28,7 +28,7 @@ _OTHER_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "predibase": ("PREDIBASE_API_KEY", ("PREDIBASE_",)),
     "watsonx": ("WATSONX_API_KEY", ("WATSONX_", "WX_")),
 }
-_LIBRARIES: Mapping[str, tuple[str, str]] = {  # that LiteLLM needs for a provider: the module, and who installs it
+_LIBRARIES: Mapping[str, tuple[str, str]] = {  # that LiteLLM needs for a provider: module and package
     "bedrock": ("boto3", "boto3"),
     "sagemaker": ("boto3", "boto3"),
     "sagemaker_chat": ("boto3", "boto3"),
@@ -38,10 +38,10 @@ _LIBRARIES: Mapping[str, tuple[str, str]] = {  # that LiteLLM needs for a provid
 
 
 def require_key(litellm: ModuleType, name: str, options: Mapping[str, Any]) -> None:
-    """Raise DefinitionError where a provider's library is missing, or every key that it may take.
+    """Raise DefinitionError if a provider's library is missing, or every key that it may take.
 
     Of providers that know their users in several ways (Azure, Cohere, Watsonx) any of their variables in the
-    environment is enough. Nothing is asked of those who find a user without any (Bedrock, Vertex).
+    environment is enough. Providers that find a user without any variable (Bedrock, Vertex) are not checked.
     """
     provider = name.partition("/")[0]
     _require_library(name, provider)
@@ -85,6 +85,6 @@ def key_missing(name: str, keys: Sequence[str]) -> DefinitionError:
 
 
 def _is_given(key: str) -> bool:
-    """Return whether the environment has anything that may stand for a key, such as a token of the same provider."""
+    """Return whether the environment has anything that may be a key, such as a token of the same provider."""
     provider = key.removesuffix(_KEY)
     return any(name.startswith(f"{provider}_") and name.endswith(_SECRETS) and os.environ[name] for name in os.environ)

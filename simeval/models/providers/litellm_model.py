@@ -107,7 +107,7 @@ class LiteLLMModel:
     """A model by its LiteLLM name ("openai/gpt-5-nano"), with options that go into every call.
 
     `options` are LiteLLM's own keyword arguments, such as api_base, api_key, max_tokens or temperature, and
-    `json_schema`: "auto" asks for replies by their schema until the server refuses one, or where LiteLLM's table says
+    `json_schema`: "auto" asks for replies by their schema until the server refuses one, or if LiteLLM's table shows
     that the model takes none; True always does, False never. A request's own options come on top.
     """
 
@@ -120,7 +120,7 @@ class LiteLLMModel:
     _marks_cache: bool = field(default=False, init=False)
 
     def check(self) -> None:
-        """Raise DefinitionError where the name has no provider LiteLLM knows. Makes no call."""
+        """Raise DefinitionError if the name has no provider LiteLLM knows. Makes no call."""
         base = str(self.options.get("api_base") or self.options.get("base_url") or "")
         require_one_login(self.name, base, self.options)
         if logs_in(base):
@@ -146,11 +146,11 @@ class LiteLLMModel:
             ) from None
 
     def check_key(self) -> None:
-        """Raise DefinitionError where the provider wants a key and there is none. Makes no call."""
+        """Raise DefinitionError if the provider needs a key that is missing. Makes no call."""
         require_key(load_litellm(), self.name, self.options)
 
     async def complete(self, request: Request) -> Completion:
-        """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
+        """Make one call; repeat it if the server refuses the form of the request. Raises ModelError, ModelUnusable."""
         litellm = load_litellm() if self._is_open else await anyio.to_thread.run_sync(load_litellm)
         from simeval.models.providers.litellm_transport import call_of  # loaded with LiteLLM
 
@@ -158,7 +158,7 @@ class LiteLLMModel:
             try:
                 response = await self._respond(litellm, request)
             except Exception as error:
-                raise call.refused or self._translated(error) from None  # what LiteLLM says may quote the key
+                raise call.refused or self._translated(error) from None  # LiteLLM's message may quote the key
         choice = _choice(response)
         text, refusal = self._answered(response), refusal_of(choice.get("message", {}))
         if text is None and not (is_cut(choice) or is_filtered(choice) or refusal):
@@ -180,7 +180,7 @@ class LiteLLMModel:
         )
 
     async def context_tokens(self) -> int | None:
-        """Return the tokens that a prompt and its reply may have, where one's own server or LiteLLM's table says so."""
+        """Return the tokens that a prompt and its reply may have, if one's own server or LiteLLM's table gives them."""
         base = self.options.get("api_base")
         if base and not self.name.startswith(_LIKE_OPENAI):
             return None
@@ -202,7 +202,7 @@ class LiteLLMModel:
             await close_session(load_litellm())
 
     async def _respond(self, litellm: ModuleType, request: Request) -> Any:
-        """Make the call; `_answered` gives the text of what it returned, None where there is none."""
+        """Make the call; `_answered` returns its text, None without one."""
         self._open(litellm)
         options = {**self.options, **request.options}
         options.pop(TRANSPORT, None)
@@ -231,7 +231,7 @@ class LiteLLMModel:
     async def _whole(self, litellm: ModuleType, chunks: Any, clock: float) -> Any:
         """Return a streamed response as if it had come in one piece, with its cost and the seconds to its first text.
 
-        Raises ModelError where it breaks off.
+        Raises ModelError if it breaks off.
         """
         first, found = None, []
         async for chunk in chunks:
@@ -241,7 +241,7 @@ class LiteLLMModel:
         if getattr(chunks, "received_finish_reason", "") is None:  # the last chunk has one of LiteLLM's own then
             raise ModelError(self.name, kind="server", problem="the stream ended before the answer did")
         response = litellm.stream_chunk_builder(found)
-        with suppress(Exception):  # LiteLLM raises what it likes where it knows no price
+        with suppress(Exception):  # LiteLLM raises any exception if it knows no price
             cost = litellm.completion_cost(completion_response=response, model=self.name)
             response._hidden_params["response_cost"] = cost or None
         response._hidden_params[FIRST_TEXT] = first
@@ -252,7 +252,7 @@ class LiteLLMModel:
         return cast("str | None", choices[0].message.content) if choices else None
 
     def _open(self, litellm: ModuleType) -> None:
-        """Open the connections, where they are not, and look up what LiteLLM's table says of the model."""
+        """Open the connections, unless they are open, and look the model up in LiteLLM's table."""
         if not self._is_open:
             self._is_open = True
             self._session = open_session(litellm)
@@ -288,7 +288,7 @@ class LiteLLMModel:
         if kind is None:
             raise error
         problem = _first_line(str(error))
-        if kind == "bad_request":  # LiteLLM files some other refusals there too; status and text say what they are
+        if kind == "bad_request":  # LiteLLM files some other refusals there too; status and text identify them
             kind = kind_of(status, [str(getattr(error, "code", ""))], problem)
         if kind == "server" and _NO_KEY.search(problem):
             kind = "authentication"
@@ -301,7 +301,7 @@ class LiteLLMModel:
 
 
 def marked(messages: Sequence[ChatMessage], shared: Mapping[int, int]) -> list[Mapping[str, Any]]:
-    """Return messages with a mark of Anthropic's after what is `shared`: so many characters, by a message's place."""
+    """Return messages with Anthropic's mark after the `shared` part: a number of characters, by a message's place."""
     found: list[Mapping[str, Any]] = [*messages]
     for place, characters in shared.items():
         text = messages[place]["content"]
@@ -312,7 +312,7 @@ def marked(messages: Sequence[ChatMessage], shared: Mapping[int, int]) -> list[M
 
 
 def _choice(response: Any) -> Mapping[str, Any]:
-    """Return the first choice of a response in the form of the wire; empty where there is none."""
+    """Return the first choice of a response in the form of the wire; empty without one."""
     choices = getattr(response, "choices", None)
     if not choices:
         return {}
@@ -323,7 +323,7 @@ def _choice(response: Any) -> Mapping[str, Any]:
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of what LiteLLM says, without the names of its exceptions before it."""
+    """Return the first line of a message of LiteLLM, without the names of its exceptions before it."""
     line = text.strip().splitlines()[0] if text.strip() else "no message"
     return _OBJECTS.sub("", _PREFIXES.sub("", line)).rstrip(". ")
 

@@ -30,7 +30,7 @@ _shared: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared]" = WeakKeyDictio
 
 
 def open_session(litellm: ModuleType) -> "aiohttp.ClientSession":
-    """Return the running event loop's session, opened where it was not; each call needs one `close_session`."""
+    """Return the running event loop's session, opened if it was not; each call needs one `close_session`."""
     import aiohttp
 
     loop = asyncio.get_running_loop()

@@ -30,9 +30,9 @@ def _file() -> Mapping[str, Any]:
 
 
 def listed(name: str) -> Mapping[str, Any]:
-    """Return what the table says of a model by its LiteLLM name; nothing where it has none.
+    """Return the table's entry of a model by its LiteLLM name; empty if it has none.
 
-    The name is looked up as it stands, or without its provider where the table has that model from the same one.
+    The name is looked up unchanged, or without its provider if the table has that model from the same one.
     """
     known = table()
     entry: Mapping[str, Any]
@@ -74,9 +74,9 @@ def _tiers(names: tuple[str, ...]) -> Sequence[int]:
 
 
 def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
-    """Return what a call cost, in US dollars, by its `usage`; None where that is not known.
+    """Return the cost of a call, in US dollars, by its `usage`; None if unknown.
 
-    What the provider says counts, then the table: tokens that were read from a cache have a price of their own, long
+    The provider's own figure counts, then the table: tokens that were read from a cache have a price of their own, long
     prompts another.
     """
     if is_number(said := usage.get("cost")):

@@ -1,9 +1,9 @@
-"""What is read of the answers to LiteLLM's calls: as much as may be, of the address that was asked alone.
+"""How much is read of the answers to LiteLLM's calls: up to a limit, and only from the requested address.
 
 LiteLLM opens its clients itself, follows redirections with all headers, and reads and unpacks bodies whole. So the
-transports that its clients send through look at the answers of simeval's own calls, once LiteLLM is loaded; calls of
-an app in the same process are none of them. Some providers (amazon_nova, maritalk, nlp_cloud, oobabooga, petals) are
-asked in a thread, as logins and tables of models are: through httpx's synchronous transport.
+transports that its clients send through look at the answers of simeval's own calls, once LiteLLM is loaded; calls of an
+app in the same process are none of them. Some providers (amazon_nova, maritalk, nlp_cloud, oobabooga, petals) are asked
+in a thread, as logins and tables of models are: through httpx's synchronous transport.
 """
 
 import zlib
@@ -29,7 +29,7 @@ SendInThread = Callable[[Any, httpx.Request], httpx.Response]
 
 @dataclass(slots=True)
 class Call:
-    """A call to a model; `refused` is why its answer was not read, which LiteLLM's own error does not say."""
+    """A call to a model; `refused` is why its answer was not read, which LiteLLM's own error leaves out."""
 
     model: str
     refused: ModelError | None = None
@@ -45,7 +45,7 @@ _call: ContextVar[Call | None] = ContextVar("call_through_litellm", default=None
 
 @contextmanager
 def call_of(model: str) -> Iterator[Call]:
-    """Let what is sent within this be a call of simeval's own."""
+    """Mark requests within this block as a call of simeval's own."""
     call = Call(model)
     token = _call.set(call)
     try:
@@ -128,7 +128,7 @@ class _Body(httpx.AsyncByteStream, httpx.SyncByteStream):
         self._answer.close()
 
     def _unpacked(self, packed: bytes) -> Iterator[bytes]:
-        """Yield the pieces of what came, unpacked. Raises ModelError."""
+        """Yield the pieces of a body, unpacked. Raises ModelError."""
         if self._packing not in (_PACKED, "identity"):
             raise self._malformed(f"the answer is packed as {self._packing!r}, which nobody asked for")
         try:

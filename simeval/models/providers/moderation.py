@@ -1,4 +1,4 @@
-"""Moderation endpoints: a text in, whether it is flagged and for what out, as models like every other."""
+"""Moderation endpoints: a text in, its flag and category out, as models like every other."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from simeval.models.providers.litellm_session import open_session
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 
 _OPENAI = "openai/"
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)  # LiteLLM too raises these on what it cannot read
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)  # as LiteLLM does, if it cannot read a response
 
 Flag = Annotated[bool, Field(strict=True)]
 Level = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
@@ -51,7 +51,7 @@ class ModerationRequest(ModelRequest):
     reply: ClassVar[type[Reply]] = ModerationReply
 
     def addressed(self, options: Mapping[str, Any]) -> Self:  # noqa: ARG002
-        """Return the request itself: those options say how a chat is answered."""
+        """Return the request itself: those options are for chats."""
         return self
 
     def again(self, attempt: int, problem: str) -> Self:  # noqa: ARG002
@@ -103,7 +103,7 @@ class LiteLLMModeration(LiteLLMModel):
         await LiteLLMModel.close(self)
 
     def _opened(self) -> Any:
-        """Open a client of our own: the one that LiteLLM opens retries twice behind our back, and is never closed."""
+        """Open a client of our own: LiteLLM's client retries twice behind our back, and is never closed."""
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(

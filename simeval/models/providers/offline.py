@@ -1,7 +1,7 @@
 """The embedded models: a simulated user, a judge and an app that need no network and no key.
 
-They are lexical heuristics for smoke tests, demos and measuring the engine, deterministic for a seed.
-What they say about a real app is no judgement of its quality, and every report says so.
+They are lexical heuristics for smoke tests, demos and measuring the engine, deterministic for a seed. Their output on a
+real app is no judgement of its quality, and every report warns of that.
 """
 
 import json
@@ -91,7 +91,7 @@ def _user(request: UserTurn) -> str:
 
 
 def _attacker(request: AttackTurn) -> str:
-    """Ask for what it is after, each time with another pretext."""
+    """Ask for the aim, each time with another pretext."""
     turn = len(request.history) // 2 + len(request.refused)
     random = seeds.generator(request.seed, "attacker")
     pretexts = random.sample(_PRETEXTS, len(_PRETEXTS))
@@ -100,7 +100,7 @@ def _attacker(request: AttackTurn) -> str:
 
 
 def _answered(request: UserTurn, random: Random) -> str:
-    """Answer what the app asks by what the user is, once, and then as whoever knows no more."""
+    """Answer the app's question by the user's description, once, and then as someone who knows no more."""
     if request.history[-1].content.rstrip().endswith("?") and not _said(request.history, request.given):
         return _in_first_person(request.given)
     return random.choice(_KNOWS_NO_MORE)
@@ -130,9 +130,9 @@ _MY_CASE = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=1_000)  # a scenario says the same in each of its turns
+@lru_cache(maxsize=1_000)  # a scenario is the same in each of its turns
 def _in_first_person(sentence: str) -> str:
-    """Turn what is said about the user into what the user says, or into "My case" where it cannot be turned."""
+    """Turn a sentence about the user into the user's own words, or into "My case" if it cannot be turned."""
     text = first_person(sentence)
     is_of_another = has("third person", typed(text)) and not has("first person", typed(text))
     return f"{_MY_CASE.get(language_of(text), 'My case: ')}{text}" if is_of_another else text
@@ -165,7 +165,7 @@ def _greeted(message: str, formality: str, *, always: bool) -> str:
 
 
 def _is_thankful(style: Mapping[str, str] | None) -> bool | None:
-    """Return whether a user says thanks; None for one of whom that is not known."""
+    """Return whether a user says thanks; None if unknown."""
     courtesy = (style or {}).get("courtesy", "").lower()
     return "says thanks" in courtesy if courtesy else None
 
@@ -210,7 +210,7 @@ def _judge(request: GradeRequest) -> str:
 
 
 def _criteria(request: CriteriaRequest) -> str:
-    """Rule by what the assistant's messages cover; quote the one that covers most."""
+    """Rule by the coverage of the assistant's messages; quote the one that covers most."""
     said = [message.content for message in request.conversation if message.role == "assistant" and message.content]
     stems = {text: content_stems(text) for text in said}
     together = frozenset[str]().union(*stems.values())
@@ -226,7 +226,7 @@ def _criteria(request: CriteriaRequest) -> str:
 
 
 def _app(request: ChatRequest) -> str:
-    """Answer like a helpful assistant that repeats what it was asked, and now and then does not get it."""
+    """Answer like a helpful assistant that repeats the question, and now and then does not get it."""
     history: Sequence[ChatMessage] = request.history
     last = content_text(history[-1]["content"]) if history else ""
     random = seeds.generator(request.seed, "app", len(history), last)
@@ -237,13 +237,13 @@ def _app(request: ChatRequest) -> str:
 
 
 def _scorer(request: Request) -> str:
-    """Answer what a scorer asks by the words of its prompt."""
+    """Answer a scorer's question by the words of its prompt."""
     system, user = request.messages()
     return json.dumps(scorer_reply(system["content"], user["content"]))
 
 
 def _elsewhere(place: str) -> Callable[..., str]:
-    """Return what answers for a feature that attaches from outside; it is imported when it is asked."""
+    """Return an answerer for a feature that attaches from outside; it is imported when it is asked."""
     return lambda request: str(load(place)(request))
 
 

@@ -1,10 +1,10 @@
-"""What the embedded judge answers to scorers: read from the words of the prompt, and always the same."""
+"""The embedded judge's answers to scorers: read from the words of the prompt, and always the same."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-LONG_WORD = 4  # letters: shorter ones are not held against the context
+LONG_WORD = 4  # letters: shorter ones are not compared with the context
 
 _TAG = r"<{0}>\n(.*?)\n</{0}>"
 _ITEM = re.compile(r'<item number="(\d+)">\n(.*?)\n</item>', re.DOTALL)

@@ -23,12 +23,12 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=5_000)
 def parts(expectation: str) -> tuple[str, ...]:
-    """Split an expectation into the parts that can be met one by one; the whole, where it has none.
+    """Split an expectation into the parts that can be met one by one; the whole, if it has none.
 
-    From a "not" to the end of its clause is one part: what must not happen.
+    From a "not" to the end of its clause is one part: a forbidden act.
     """
     found = []
-    for clause in _CLAUSE.split(_CAN_NOT.sub("cannot", expectation)):  # which somebody says, and does not avoid
+    for clause in _CLAUSE.split(_CAN_NOT.sub("cannot", expectation)):  # it is a text to say, not to avoid
         negation = _NEGATION.search(clause)
         positive = clause[: negation.start()] if negation else clause
         found += [*_PART.split(positive), clause[negation.start() :] if negation else ""]
@@ -36,14 +36,14 @@ def parts(expectation: str) -> tuple[str, ...]:
 
 
 def is_negative(part: str) -> bool:
-    """Return whether a part says what must not happen."""
+    """Return whether a part forbids something."""
     return _NEGATION.search(part) is not None
 
 
 def covers(text_stems: frozenset[str], part: str) -> bool:
     """Return whether a text, given by its stems, covers a part: half of its content words, and every number in it.
 
-    A part that says what must not happen is covered by their absence.
+    A part that forbids something is covered by its absence.
     """
     wanted = content_stems(part)
     share = len(wanted & text_stems) / len(wanted) if wanted else 1.0

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 OK = 200
-TOLD = frozenset({"temperature", "seed"})  # what is told when it is given up: without it runs differ
+TOLD = frozenset({"temperature", "seed"})  # reported when it is given up: without it runs differ
 LOOKUP_SECONDS = 2.0
 _ADDRESS = frozenset({"api_base", "base_url", "api_key", "organization", "headers", "extra_headers", TRANSPORT})
 _OURS = frozenset({"json_schema", LIMIT, "extra_body"})
@@ -75,7 +75,7 @@ class CompatibleModel:
         self._dialect = Dialect({*self.endpoint.without})
 
     def check(self) -> None:
-        """Raise DefinitionError where the name, the transport or the base URL cannot be used. Makes no call."""
+        """Raise DefinitionError if the name, the transport or the base URL cannot be used. Makes no call."""
         where, base = f"model {self.name!r}", self.endpoint.url(self.options)
         if not self._model:
             raise DefinitionError(where, found="found no model's name", do="write it after the slash")
@@ -91,7 +91,7 @@ class CompatibleModel:
         require_one_login(self.name, base, self.options)
 
     def check_key(self) -> None:
-        """Raise DefinitionError where the provider wants a key and there is none, or no server is named at all."""
+        """Raise DefinitionError if the provider needs a key that is missing, or no server is named at all."""
         wanted = self.endpoint
         if wanted is COMPATIBLE and not (wanted.given(self.options) or wanted.key_for(self.options)):
             do = f"give its address: --model-option api_base=http://..., or set {wanted.bases[0]}"
@@ -100,7 +100,7 @@ class CompatibleModel:
             raise key_missing(self.name, self.endpoint.keys[:1])
 
     async def complete(self, request: Request) -> Completion:
-        """Make one call; again where the server refuses how it is asked. Raises ModelError, ModelUnusable."""
+        """Make one call; repeat it if the server refuses the form of the request. Raises ModelError, ModelUnusable."""
         session = self._session or self._open()
         options = {**self._asks, **request.options} if self._asks else request.options
         if self._asks:
@@ -121,7 +121,7 @@ class CompatibleModel:
                 raise refusal
 
     def _rest(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what goes into the body as it is given: options that are not ours, and what the endpoint wants."""
+        """Return the part of the body that is passed on unchanged: options that are not ours, and the endpoint's."""
         if not options:
             return self.endpoint.body
         rest = {name: value for name, value in options.items() if name not in _OURS}
@@ -130,7 +130,7 @@ class CompatibleModel:
         return {**rest, **self.endpoint.body, **(options.get("extra_body") or {})}
 
     async def context_tokens(self) -> int | None:
-        """Return the tokens that a prompt and its reply may have, where its server or LiteLLM's table says; else None.
+        """Return the tokens that a prompt and its reply may have, if the server or LiteLLM's table gives them.
 
         Only a server of one's own is asked.
         """
@@ -148,7 +148,7 @@ class CompatibleModel:
             return None
 
     async def _post(self, session: "aiohttp.ClientSession", body: Mapping[str, Any]) -> "_Answer":
-        """Return what the endpoint answers; one that comes in pieces as if it had come in one."""
+        """Return the endpoint's answer; a streamed one as if it had come in one piece."""
         import aiohttp  # once loaded, half a microsecond
 
         try:
@@ -184,7 +184,7 @@ class CompatibleModel:
             await session.close()
 
     def _open(self) -> "aiohttp.ClientSession":
-        """Open the connections, and look up what LiteLLM's table says of the model."""
+        """Open the connections, and look the model up in LiteLLM's table."""
         import aiohttp  # a tenth of a second, which a run without such a model need not wait
 
         base = self.endpoint.url(self.options)
@@ -211,7 +211,7 @@ class CompatibleModel:
         return self.name.removeprefix(self.endpoint.prefix)
 
     def _gives_up(self, asked: Mapping[str, Any], problem: str, json_schema: object) -> bool:
-        """Return whether the call may succeed without what a refusal names; say so once where results depend on it."""
+        """Return whether the call may succeed without the part a refusal names; warn once if results depend on it."""
         known = {*self._dialect.refused}
         gives_up = self._dialect.gives_up(asked, problem, json_schema=json_schema)
         for name in sorted((self._dialect.refused - known) & TOLD):
@@ -219,7 +219,7 @@ class CompatibleModel:
         return gives_up
 
     def _asked(self, request: Request, json_schema: object) -> dict[str, Any]:
-        """Return what a request asks, in the form of the endpoint; `_answered` reads what it answers."""
+        """Return a request in the form of the endpoint; `_answered` reads its answer."""
         return self._dialect.asked(request, json_schema)
 
     def _answered(self, answer: Any) -> str:
@@ -276,7 +276,7 @@ def _proxy(base: str) -> str | None:
 
 
 def _text(content: object) -> str:
-    """Return what was said: of content in parts, the texts."""
+    """Return the text of a content; of one in parts, the texts."""
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type") == "text")
     if not isinstance(content, str):

@@ -1,4 +1,4 @@
-"""What OpenAI's chat protocol writes on the wire, as far as simeval uses it."""
+"""The wire format of OpenAI's chat protocol, as far as simeval uses it."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from simeval.models.protocol.request import LIMIT
 
 UNAUTHORIZED = 401  # no call with this key can succeed
 ELSEWHERE = frozenset({301, 302, 303, 307, 308})  # it redirects
-REFUSED = frozenset({400, 413, 422})  # what was asked is refused, not who asks
+REFUSED = frozenset({400, 413, 422})  # the request is refused, not the caller
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"})
 _FILTERS = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist", "spii"})
@@ -37,19 +37,18 @@ _KINDS: Mapping[int, ModelErrorKind] = {
 
 @dataclass(slots=True)
 class Dialect:
-    """What an endpoint takes of what it is asked: what it refuses once is left out from then on.
+    """The options that an endpoint accepts: one that it refuses once is left out from then on.
 
     A reply is asked for by its schema, without its least lengths, as any JSON object, then by the prompt alone; its
-    length by `max_tokens`, then by `max_completion_tokens`; temperature, seed, stops and
-    probabilities may be refused, too.
-    A model that `thinks` has no limit but one of the user's: what it thinks would count.
+    length by `max_tokens`, then by `max_completion_tokens`; temperature, seed, stops and probabilities may be refused,
+    too. A model that `thinks` has no limit but one of the user's: its thoughts would count.
     """
 
     refused: set[str] = field(default_factory=set)
     thinks: bool = False
 
     def asked(self, request: Request, json_schema: object) -> dict[str, Any]:
-        """Return what a request asks, as the endpoint takes it; `json_schema` is True, False or "auto"."""
+        """Return a request, as the endpoint takes it; `json_schema` is True, False or "auto"."""
         asked: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed % 2**31}
         for name in self.refused & asked.keys():
             del asked[name]
@@ -66,7 +65,7 @@ class Dialect:
         return {"messages": request.messages(), **asked}
 
     def gives_up(self, asked: Mapping[str, Any], problem: str, *, json_schema: object) -> bool:
-        """Take in a refusal, and return whether the call may succeed without what it names."""
+        """Record a refusal, and return whether the call may succeed without the part it names."""
         if MIN_LENGTH.lower() in problem.lower() and MIN_LENGTH in str(asked.get("response_format")):
             self.refused.add(MIN_LENGTH)
             return True
@@ -81,7 +80,7 @@ class Dialect:
 
     @staticmethod
     def shortened(request: Request, problem: str) -> Request | None:
-        """Return a refused request with half the room for its reply, where it is that which was too much; else None."""
+        """Return a refused request with half the room for its reply, if that was the reason; else None."""
         if (request.max_tokens or 0) <= LEAST_ROOM or not (_OF_THE_REPLY.search(problem) and _TOO_MUCH.search(problem)):
             return None
         return request.with_room(0.5)
@@ -142,7 +141,7 @@ def refusal_of(message: Any) -> str:
 
 
 def context_of(listing: Any, model: str) -> int | None:
-    """Return the context of a model, in tokens, from a server's list of models; None where that does not say it."""
+    """Return the context of a model, in tokens, from a server's list of models; None if that does not have it."""
     try:
         entries = listing["data"]
         entry = next((each for each in entries if each["id"] == model), entries[0] if len(entries) == 1 else {})
@@ -153,7 +152,7 @@ def context_of(listing: Any, model: str) -> int | None:
 
 
 def first_token_of(choice: Any) -> Mapping[str, float]:
-    """Return the probabilities of a reply's first token, as far as they were sent; empty where they were not."""
+    """Return the probabilities of a reply's first token, as far as they were sent; empty if they were not."""
     try:
         top = choice["logprobs"]["content"][0]["top_logprobs"]
         return {each["token"]: exp(each["logprob"]) for each in top}
@@ -162,16 +161,16 @@ def first_token_of(choice: Any) -> Mapping[str, float]:
 
 
 def redirected(model: str, asked: str, address: str | None) -> ModelUnusable:
-    """Return the error of an endpoint that sends prompts and keys on to another address, where they do not go."""
+    """Return the error of an endpoint that redirects prompts and keys to another address, where they do not go."""
     to = shown(address) if address else "another address"
     problem = f"{shown(asked)} redirects to {to}: give that address, if it is right, as api_base"
     return ModelUnusable(model, kind="bad_request", problem=problem)
 
 
 def kind_of(status: int, codes: Collection[str] = (), problem: str = "") -> ModelErrorKind:
-    """Say what kind of failure an HTTP status is, other than 200, with the error's code and type and its text."""
+    """Return the kind of failure of an HTTP status other than 200, with the error's code and type and its text."""
     if _NOT_JSON.search(problem) and status in REFUSED:
-        return "malformed"  # the model's own reply, refused by who serves it
+        return "malformed"  # the model's own reply, refused by its server
     if not _FILTER_CODES.isdisjoint(codes):
         return "withheld"
     if not _TOO_LONG_CODES.isdisjoint(codes) or (status in REFUSED and _TOO_LONG.search(problem)):

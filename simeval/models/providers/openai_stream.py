@@ -43,7 +43,7 @@ class StreamedAnswer:
         return json.dumps({"choices": [choice], "usage": self.usage})
 
     async def read(self, lines: AsyncIterable[bytes]) -> None:
-        """Take in events up to their end. Raises ValueError for one that is no JSON."""
+        """Read events up to their end. Raises ValueError for one that is no JSON."""
         async for line in lines:
             data = line.strip().removeprefix(_DATA).strip() if line.startswith(_DATA) else b""
             if data and data != _END:

@@ -1,4 +1,4 @@
-"""What a store needs of a database, and what both kinds share."""
+"""The database interface of a store, and the parts both kinds share."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ Row = tuple[Any, ...]
 Batch = Mapping[Table, Sequence[Row]]
 
 
-READABLE_LINES = 1  # of what a database says
+READABLE_LINES = 1  # of a database's message
 
 
 class Backend(Protocol):
-    """One database: how it is connected to and written, and what its errors mean.
+    """One database: how to connect to it and write, and the meaning of its errors.
 
-    `name` is what texts call it, without its password; `errors` are those that its connections raise.
+    `name` is its name in texts, without its password; `errors` are those that its connections raise.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Backend(Protocol):
         """Insert rows, or update those whose key is there."""
 
     def shrink(self, connection: Connection) -> None:
-        """Free the room of rows that are gone, where that is possible now; outside of a transaction."""
+        """Free the room of deleted rows, if that is possible now; outside of a transaction."""
 
     def durable(self, connection: Connection) -> AbstractContextManager[None]:
         """Write within this so that a power cut loses nothing; entered outside of a transaction."""
@@ -43,7 +43,7 @@ class Backend(Protocol):
         """Return whether the work may succeed when it is done again, on a new connection."""
 
     def check(self) -> None:
-        """Raise StoreError where what has been written is gone."""
+        """Raise StoreError if written data are gone."""
 
     def clean(self, text: str) -> str:
         """Return a text without the password."""
@@ -55,14 +55,14 @@ def driver_error(error: Exception) -> BaseException:
 
 
 def problem_of(error: Exception, backend: Backend) -> str:
-    """Say in a line what a database's error says."""
+    """Return a database's error in a line."""
     lines = [line.strip() for line in str(driver_error(error)).splitlines() if line.strip()]
     said = backend.clean(" ".join(lines[:READABLE_LINES])) or type(error).__name__
     return f"{said}{_why_no_file()}" if "unable to open" in said else said
 
 
 def _why_no_file() -> str:
-    """Return why no file at all can be opened, which SQLite does not say; nothing if one can."""
+    """Return why no file at all can be opened, which SQLite leaves out; empty if one can."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

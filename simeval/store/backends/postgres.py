@@ -14,7 +14,7 @@ MASK = "***"
 CONNECTING_SECONDS = 10
 UNANSWERED_MILLISECONDS = 30_000  # after which a server that is silent is taken for gone
 ROWS = "rows"
-# what a server says when it goes down or comes up, has no place just now, or wants a transaction to be repeated
+# a server's codes when it goes down or comes up, is full just now, or needs a transaction to be repeated
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
 
 

@@ -19,19 +19,19 @@ from simeval.store.backends.base import Batch, Row, driver_connection, driver_er
 
 BUSY_SECONDS = 30.0  # how long another process may hold the file while it is opened
 MOST_ROWS = 64  # in one statement; a power of two
-PATIENCE_MILLISECONDS = 3_000  # how long it may hold it before that is told
+PATIENCE_MILLISECONDS = 3_000  # how long it may hold it before that is reported
 LOG_PAGES = 4_000  # written into the file at once: 16 MB; more of them share a page, so that a record costs less
 CACHE_KIB = 16_000
 
 
 class SqliteFile:
-    """A store in a file, which is made where it is missing."""
+    """A store in a file, which is created if it is missing."""
 
     errors: tuple[type[Exception], ...] = (DBAPIError, sqlite3.Error)
     begin_write, begin_read = "BEGIN IMMEDIATE", "BEGIN"
 
     def __init__(self, path: Path) -> None:
-        """Make the folder. Raises OSError where that cannot be."""
+        """Make the folder. Raises OSError if that fails."""
         self.name, self._path = str(path), path.absolute()  # an app may change the folder
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -130,7 +130,7 @@ def _in_powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _write_ahead(connection: Connection) -> str:
-    """Turn the write-ahead log on, where the file system can; another process may be about that, too."""
+    """Turn the write-ahead log on, if the file system supports it; another process may be doing so, too."""
     deadline = monotonic() + BUSY_SECONDS
     connection.exec_driver_sql("PRAGMA busy_timeout = 0")  # it is waited for here
     while True:
