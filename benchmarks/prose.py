@@ -32,7 +32,7 @@ PAGES = (
     "docs/explanation/architecture.md",
 )
 KEPT = frozenset(
-    {"core", "datasets", "evaluators", "models", "scorers", "stats", "store", "suites", "testing"}
+    {"core", "datasets", "engine", "evaluators", "models", "scorers", "stats", "store", "suites", "testing"}
 )  # packages and pages within the limits, which stay there
 
 

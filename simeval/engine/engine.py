@@ -1,4 +1,4 @@
-"""The engine: checks a suite, wires the line of one run, keeps what it finds, and gives the results."""
+"""The engine: checks a suite, wires the line of one run, stores its results, and returns them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
@@ -62,19 +62,19 @@ class ExperimentOptions(TypedDict, total=False):
 class Engine:
     """Evaluates scenarios, and datasets, against an app.
 
-    Models are LiteLLM names ("openai/gpt-5-nano"), embedded ones ("offline/judge", "offline/user") or Model
-    objects; without any, the embedded heuristics are used and the result says so. The simulator's model
-    defaults to the judge's. `judge_model` may be a list of models, a panel, of which the first writes the rubrics:
-    the mean of their ratings is held against the bar.
+    Models are LiteLLM names ("openai/gpt-5-nano"), embedded ones ("offline/judge", "offline/user") or Model objects;
+    without any, the embedded heuristics are used, with a note in the result. The simulator's model defaults to the
+    judge's. `judge_model` may be a list of models, a panel: the first writes the rubrics, and the mean of their ratings
+    is compared with the bar.
 
-    `log_level` ("DEBUG", "INFO", "WARNING", "ERROR") says how much of simeval's log is shown in this process: by the
+    `log_level` ("DEBUG", "INFO", "WARNING", "ERROR") sets how much of simeval's log is shown in this process: by the
     handlers that the program has, else on standard error, as `configure_logging` does. Without it nothing is changed.
 
     All else is in `settings`; any field of Settings may also be given by its name, and then comes before it:
     `Engine("openai/gpt-5-nano", sample_size=100, max_cost_usd=5)`.
 
-    Everything that is finished is in the store before it is counted, and a run that ended early can be resumed.
-    Raises DefinitionError for an argument that cannot be used.
+    Everything that is finished is in the store before it is counted, and a run that ended early can be resumed. Raises
+    DefinitionError for an argument that cannot be used.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Engine:
         self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
         self._models = self._engine_resources.models
         self._signals: list[StopSignal] = []
-        self._journals: list[Journal] = []  # those that are open, and ours
+        self._journals: list[Journal] = []  # the open ones of our own
 
     @overload
     async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
@@ -124,11 +124,11 @@ class Engine:
         or a LangGraph graph; or a model's name, to talk to the model itself.
         A Dataset is taken as `experiment` takes it, with its arguments.
 
-        Several evaluations of one engine may run at once and share its limits. Raises DefinitionError
-        before any call is made, ModelUnusable when no call to a model can succeed, AppUnusable when the app has
-        refused every message for `outage_seconds`, RunStopped when `on_app_error` is "stop" and the app fails,
-        StoreError when the store cannot be written; all but the first carry, as `partial`, what was concluded by
-        then. What was finished is in the store and can be resumed.
+        Several evaluations of one engine may run at once and share its limits. Raises DefinitionError before any call
+        is made, ModelUnusable when no call to a model can succeed, AppUnusable when the app has refused every message
+        for `outage_seconds`, RunStopped when `on_app_error` is "stop" and the app fails, StoreError when the store
+        cannot be written; all but the first carry, as `partial`, the conclusions by then. Finished trials are in the
+        store and can be resumed.
         """
         if isinstance(scenarios, Dataset):
             return await self.experiment(scenarios, app_handler, **options)
@@ -159,7 +159,7 @@ class Engine:
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> EvaluationResult | SuiteResult | ExperimentResult:
-        """Do as `evaluate`, from a program without an event loop; raises DefinitionError where there is one."""
+        """Do as `evaluate`, from a program without an event loop; raises DefinitionError if one is running."""
         require_no_loop("evaluate_sync", do="write `await engine.evaluate(...)`")
         evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
         return anyio.run(partial(evaluate, scenarios, app_handler, **options))
@@ -177,11 +177,11 @@ class Engine:
     ) -> ExperimentResult:
         """Put each example of a dataset to the app `repetitions` times, measure the answers, and conclude.
 
-        Without an app, what was recorded is measured. The app may be what `evaluate` takes, or a function of the
-        inputs by their names, which returns a text or any value JSON has. All `scorers` measure, `then` says what is
-        concluded, and the run keeps `metadata` with the dataset's version.
+        Without an app, the recorded answers are measured. The app may be any that `evaluate` takes, or a function of
+        the inputs by their names, which returns a text or any value JSON has. All `scorers` measure, `then` holds the
+        expectations, and the run keeps `metadata` with the dataset's version.
 
-        Raises as `evaluate`, and DatasetChanged when a dataset is not there any more as it was.
+        Raises as `evaluate`, and DatasetChanged if a dataset is no longer as it was.
         """
         do = "give a Dataset; simeval.read_dataset(PATH) reads one"
         require(isinstance(dataset, Dataset), "experiment", found=dataset, do=do)
@@ -192,7 +192,7 @@ class Engine:
     def experiment_sync(
         self, dataset: Dataset, app_handler: ExampleApp | None = None, **options: Unpack[ExperimentOptions]
     ) -> ExperimentResult:
-        """Do as `experiment`, from a program without an event loop; raises DefinitionError where there is one."""
+        """Do as `experiment`, from a program without an event loop; raises DefinitionError if one is running."""
         require_no_loop("experiment_sync", do="write `await engine.experiment(...)`")
         return anyio.run(partial(self.experiment, dataset, app_handler, **options))
 
@@ -202,8 +202,8 @@ class Engine:
     ) -> Selection:
         """Find out which of several apps meets the requirements of these scenarios most often.
 
-        All are asked with the same seeds, in rounds, and who is proven not to be the best is dropped; whoever is the
-        best is so with a probability of at most the significance level. Requirements count that have a yes or no for
+        All get the same seeds, in rounds, and an app that is proven not to be the best is dropped; the best app is
+        dropped with a probability of at most the significance level. Requirements count if they have a yes or no for
         each trial. Raises as `evaluate`.
         """
         suite = _scenarios_of(scenarios, None, "select")
@@ -220,19 +220,20 @@ class Engine:
     async def rubrics(
         self, scenarios: ScenarioTest | Sequence[ScenarioTest], *, write: bool = False
     ) -> tuple[ExpectationRubric, ...]:
-        """Return what the judge will rate each expectation of these scenarios by; no conversation is held.
+        """Return the rubric of each expectation of these scenarios; no conversation is held.
 
-        With `write`, rubrics that are neither given nor kept are asked for, and kept. Raises ModelUnusable where the
-        judge cannot be asked, and DefinitionError.
+        With `write`, rubrics that are neither given nor kept are asked for, and kept. Raises ModelUnusable if the judge
+        cannot be asked, and DefinitionError.
         """
         suite = _scenarios_of(scenarios, None, "rubrics")
         return await self._run(partial(rubrics_of, suite=suite, write=write), keeps=False)
 
     async def test_judge(self, form: JudgeForm = "rating") -> JudgeLicence:
-        """Test whether the judge tells near misses from right answers, asked as a run asks it, and keep the result.
+        """Test whether the judge separates near misses from right answers, asked as in a run, and store the result.
 
-        `form` says whether it rates, or rules on criteria. Reports of runs whose judge, prompt, options and form are
-        the same name the result. Raises DefinitionError; ModelUnusable or ModelError where the judge cannot be asked.
+        `form` is how it judges: by rating, or by ruling on criteria. Reports of runs whose judge, prompt, options and
+        form are the same name the result. Raises DefinitionError; ModelUnusable or ModelError if the judge cannot be
+        asked.
         """
         work: Callable[..., Awaitable[JudgeLicence]] = load("simeval.extras.judge_test.licensing:license_judge")
         keep = load("simeval.extras.judge_test.licences:keep_in")
@@ -248,13 +249,13 @@ class Engine:
         return await self._run(work, keeps=False)
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:
-        """Do the work of an evaluation with the models open, and the store where it `keeps` anything.
+        """Do the work of an evaluation with the models open, and the store if it `keeps` anything.
 
         A group of errors is raised as its first.
         """
         require_asyncio("evaluate")
         shared = self._engine_resources
-        if not keeps:  # what is not kept has no cache, and nothing to go on with
+        if not keeps:  # a run that is not stored has no cache, and nothing to continue
             shared = replace(shared, settings=replace(self.settings, cache=False, resume=None))
         stop = StopSignal()
         self._signals.append(stop)
@@ -288,9 +289,9 @@ class Engine:
             journal.close()
 
     def listen(self, on_message: Callable[[Message], None] | None) -> None:
-        """Call `on_message` with every message of simulated conversations, as it is said; None ends that.
+        """Call `on_message` with every message of simulated conversations, as it is sent; None ends that.
 
-        It is a plain function; where it fails, that is a warning, and the evaluation goes on. Raises DefinitionError.
+        It is a plain function; its failure is a warning, and the evaluation goes on. Raises DefinitionError.
         """
         listener = None if on_message is None else Listener(on_message)
         self._engine_resources = replace(self._engine_resources, listener=listener)
@@ -302,7 +303,7 @@ class Engine:
 
     @property
     def seconds_in_flight(self) -> float | None:
-        """How long the trials under way take until they have ended, as others took; None where none has ended yet."""
+        """Return the time until the trials in progress have ended, judging by others; None if none has ended yet."""
         found = [signal.under_way.seconds_left() for signal in self._signals]
         return max((seconds for seconds in found if seconds is not None), default=None)
 
@@ -357,7 +358,7 @@ def _scenarios_of(found: object, app_handler: object, where: str = "evaluate") -
 
 
 def _open(app_handler: object) -> AbstractAsyncContextManager[Any]:
-    """Return what gives the app, held open where it is reached by a protocol; an agent is one."""
+    """Return a context that gives the app, held open if it is reached by a protocol; an agent is one."""
     app = as_app(app_handler)
     is_open = isinstance(app, RemoteApp) and not isinstance(app, type)  # a class is refused where handlers are read
     return app if is_open else nullcontext(app)

@@ -1,4 +1,4 @@
-"""For those who have a loop of their own: what it asked, answered and scored is logged, and concluded on at the end."""
+"""For programs with a loop of their own: its questions, answers and scores are logged, and concluded on at the end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,8 +23,8 @@ LOGGED, ANSWER = "logged_scores", "logged_output"  # columns that no input shoul
 class EvaluationLogger:
     """Takes answers and their scores, one by one, and makes an experiment of them.
 
-    `directions` says of scores which way they are better, as scorers do. What is logged is held in memory until it is
-    concluded on, and may be logged from any thread.
+    `directions` are which way scores are better, as scorers declare it. Logged answers are held in memory until the
+    conclusion; any thread may log them.
     """
 
     name: str = "logged"
@@ -42,11 +42,11 @@ class EvaluationLogger:
     def log(
         self, output: Any, *, inputs: Mapping[str, Any] | str = "", scores: Mapping[str, Any], reference: Any = None
     ) -> None:
-        """Take one answer of the app: what it said, what it was asked, what was measured of it, what would be right.
+        """Log one answer of the app: its text, its inputs, its scores, and the reference.
 
-        A score is whatever a scorer may return: a number, a boolean, a text, or a dict of them, with a `comment` too.
-        Inputs that others have and this one has not are null. Raises DefinitionError for what cannot be logged: an
-        answer that is nothing, or no text and nothing that JSON has, or an input with a name that is taken.
+        A score is anything a scorer may return: a number, a boolean, a text, or a dict of them, with a `comment` too.
+        Inputs that others have and this one lacks are null. Raises DefinitionError for an answer that cannot be logged:
+        an empty one, one that is neither text nor JSON, or an input with a name that is taken.
         """
         where = f"EvaluationLogger {self.name!r}"
         do = "give what was measured by its names, such as {'helpful': True}"
@@ -60,7 +60,7 @@ class EvaluationLogger:
         right = {} if reference is None else {REFERENCE: reference}
         said = {ANSWER: written(opened(output)), LOGGED: opened(dict(scores))}
         example = Example(inputs=given, outputs=right, metadata=said)
-        dataset_of([example], name=self.name, recorded=ANSWER)  # what cannot be used is refused where it is logged
+        dataset_of([example], name=self.name, recorded=ANSWER)  # an unusable answer is refused when it is logged
         self._logged.append(example)
 
     async def conclude(
@@ -70,7 +70,7 @@ class EvaluationLogger:
         scorers: Sequence[object] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> ExperimentResult:
-        """Return the experiment that was logged: each score a metric by its name, and what `then` concludes on them.
+        """Return the logged experiment: each score is a metric by its name, and `then` concludes on them.
 
         More `scorers` measure the logged answers, too. An answer that was logged without a score that others have is
         missing there. Raises as `Engine.experiment`.

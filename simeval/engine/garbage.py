@@ -1,8 +1,8 @@
-"""Python's collector of cycles, while runs are under way.
+"""Python's collector of cycles, while runs are in progress.
 
-A run holds very many objects at once and makes few cycles. At Python's own thresholds the collector looked through all
-of them again and again: 10% of the CPU with 130 trials in flight, 25% with 5,000, where it held up the event loop for
-two seconds at a time, and with it the app whose latency is measured.
+A run holds very many objects at once and makes few cycles. At Python's own thresholds the collector visited all of them
+again and again: 10% of the CPU with 130 trials in flight, 25% with 5,000, and then it held up the event loop for two
+seconds at a time, and with it the app whose latency is measured.
 """
 
 import gc
@@ -19,7 +19,7 @@ _before = THRESHOLDS
 
 @contextmanager
 def collected_seldom() -> Iterator[None]:
-    """Raise the collector's thresholds until the last block is left; those that were higher stay."""
+    """Raise the collector's thresholds until the last block is left; higher ones stay."""
     global _runs, _before
     with _lock:
         if not _runs:

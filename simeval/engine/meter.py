@@ -1,4 +1,4 @@
-"""The meter: what a run has used, and how long it took, over all its attempts."""
+"""The meter: a run's usage, and its time, over all its attempts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from simeval.core.usage import Ledger, Usage, merged
 
 @dataclass(slots=True)
 class Meter:
-    """Counts from when it is made; `before` is what the attempts before this one came to."""
+    """Counts from its creation; `before` is the total of the attempts before this one."""
 
     ledger: Ledger = field(default_factory=Ledger)
     before: ResumableRun | None = None
     _started: float = field(default_factory=lambda: perf_counter())
 
     def heartbeat(self) -> Heartbeat:
-        """Return what this attempt has come to."""
+        """Return the totals of this attempt."""
         return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
 
     def seconds(self) -> float:
@@ -31,5 +31,5 @@ class Meter:
         return merged(self.before.usage, now) if self.before else now
 
     def measured(self) -> dict[str, Any]:
-        """Return what completes the record of a run at its end."""
+        """Return the fields that complete the record of a run at its end."""
         return {"seconds": self.seconds(), "usage": self.usage()}

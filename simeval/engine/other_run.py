@@ -1,7 +1,7 @@
-"""The run of the app that another is held against: asked in the same trials, and kept as a run of its own.
+"""The run of the app compared with: it answers the same trials, and is stored as a run of its own.
 
-What it came to is told to the tests of the comparison as soon as it is known. Afterwards it is a run like others, that
-further apps can be held against. Its calls are counted in the run that it belongs to.
+Its results go to the tests of the comparison as soon as they are known. Afterwards it is a run like others, a baseline
+for further apps. Its calls are counted in the run that it belongs to.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -65,7 +65,7 @@ class OtherRun:
         return [f"{self.name} was asked in the same trials{kept}"]
 
     async def begin(self, run: RunRecord, demand: Demand, known: RestoredTrials) -> None:
-        """Keep the record of it, beside that of the `run` that it belongs to, of which so much is `known`."""
+        """Store its record, beside that of the `run` that it belongs to, with the `known` part."""
         context = self._context
         definition = {SIDE_OF: run.run_id, **context.define(self._plans, self.name, user=run.user_model)}
         past = await anyio.to_thread.run_sync(self._past)
@@ -88,10 +88,10 @@ class OtherRun:
                 await self._recorder.record(Cut(self._plans[scenario].trial(index, place)))
 
     async def hold(self, trial: Trial) -> None:
-        """Have the conversation of a trial, where it is not there."""
+        """Hold the conversation of a trial, unless it exists."""
         key = trial.scenario, trial.index
         held = self._known.held.get(key)
-        if held is None or held.trial.seed != trial.seed:  # it was dealt anew since
+        if held is None or held.trial.seed != trial.seed:  # it was dealt again since
             begun = self._begun.get(key)
             if begun is None or begun.trial.seed != trial.seed:
                 self._begun.pop(key, None)
@@ -102,7 +102,7 @@ class OtherRun:
         self._held[key] = held
 
     async def judge(self, trial: Trial) -> None:
-        """Measure it, and tell the tests of the comparison; nothing where the run was cut off in it."""
+        """Measure it, and pass it to the tests of the comparison; nothing if the run was interrupted in it."""
         key = trial.scenario, trial.index
         held = self._held.pop(key, None)
         if held is None:
@@ -121,7 +121,7 @@ class OtherRun:
                     each.other.outcomes[trial.index] = met
 
     async def end(self, result: SuiteResult) -> None:
-        """Keep what it came to in the trials that the `result` of the run that it belongs to rests on."""
+        """Store its results in the trials that the `result` of the run that it belongs to rests on."""
         if self._run is None:
             return
         run = replace(self._run, seconds=result.run.seconds, stopped=result.run.stopped)
@@ -132,7 +132,7 @@ class OtherRun:
         return self._known.is_whole(trial, len(self._plans[trial.scenario].measures))
 
     def _past(self) -> ResumableRun | None:
-        """Return the other side of the run that is gone on with; None where there is none."""
+        """Return the other side of the resumed run; None without one."""
         if self._context.past is None:
             return None
         beside = self._context.past.run_id
@@ -140,7 +140,7 @@ class OtherRun:
             past = load_run(as_database(self._context.store, "resume"), other_id(beside))
         except DefinitionError:  # it was cut off before it was kept
             return None
-        return replace(past, definition={SIDE_OF: beside, **past.definition})  # which older ones do not say
+        return replace(past, definition={SIDE_OF: beside, **past.definition})  # older ones lack this
 
     def _result(self, position: int, beside: EvaluationResult, run: RunRecord) -> EvaluationResult:
         plan = self._plans[position]
@@ -185,9 +185,9 @@ class OtherRun:
 
 @asynccontextmanager
 async def other_run(context: RunContext, simulation: Simulation) -> AsyncIterator[OtherRun | None]:
-    """Hold the run of the app open that a suite is held against; None where it is held against none.
+    """Hold open the run of the app that a suite is compared with; None if it is compared with none.
 
-    Raises DefinitionError where both cannot be asked in the same trials.
+    Raises DefinitionError if both cannot answer the same trials.
     """
     app = other_app(simulation.plans)
     if app is None:

@@ -1,4 +1,4 @@
-"""Parts of a run: features that a setting switches on, a class each; one that is not used is not imported.
+"""Parts of a run: features that a setting switches on, a class each; an unused one is not imported.
 
 check ──► requests, notes ──► around ──► before_trials ──► trials ──► end
 """
@@ -43,7 +43,7 @@ class RunPart:
         yield executor
 
     async def before_trials(self, spending: Spending) -> Sequence[str]:  # noqa: ARG002
-        """Do what comes before the first trial, within the budget; return further lines for the record."""
+        """Do the work before the first trial, within the budget; return further lines for the record."""
         return ()
 
     def end(self, result: RunResult) -> None:
@@ -54,7 +54,7 @@ def _has_judges(context: RunContext, plans: Sequence[RunPlan]) -> bool:
     return any(plan.judged for plan in plans) and not all(map(is_embedded, context.judge_names))
 
 
-# A new one is a class and a row here: when a run has it, and where it is. In the order in which they are asked.
+# A new one is a class and a row here: when a run has it, and where it is. In the order of their calls.
 PARTS: tuple[tuple[Callable[[RunContext, Sequence[RunPlan]], bool], str], ...] = (
     (_has_judges, "simeval.extras.judge_test.licences:LicencePart"),
     (
@@ -68,7 +68,7 @@ PARTS: tuple[tuple[Callable[[RunContext, Sequence[RunPlan]], bool], str], ...] =
 
 @dataclass(slots=True)
 class RunParts:
-    """The parts that a run has by its settings. `are_begun` says that nothing more is asked before the first trial."""
+    """The parts of a run, by its settings. `are_begun` means that nothing more is asked before the first trial."""
 
     parts: Sequence[RunPart]
     are_begun: bool = False
@@ -98,7 +98,7 @@ class RunParts:
             yield executor
 
     async def before_trials(self, spending: Spending) -> Sequence[str]:
-        """Let all parts do what comes before the first trial."""
+        """Let all parts do their work before the first trial."""
         try:
             return [line for part in self.parts for line in await part.before_trials(spending)]
         finally:

@@ -7,18 +7,18 @@
       │ └── slots ────────────────────────────────────────────────────────────────────────────────────┘
       └──────── stop ◄─ the caller, a budget, an error that ends the run
 
-Beside it stands the [preparer], which tells the statistician when a scenario's rubrics are there: its trials are dealt
-from then on, or never, where it cannot be judged.
+Beside it is the [preparer], which tells the statistician when a scenario's rubrics exist: its trials are dealt from
+then on, or never, if it cannot be judged.
 
-- demand: which trials and scores are still needed; what is under way and is not is ended in place.
+- demand: which trials and scores are still needed; work that is not is ended in place.
 - credits: the right to have one more trial of a scenario dealt. Their channel holds all there can be, the others are
   bounded, so blocking sends cannot deadlock; when they are closed, the line ends in order.
 - slots: the places in flight that this run has taken of those all runs share.
 - stop: no more trials, or an end at once.
 
-The actors stand in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); conversations and
-judges are an executor's (engine/executors), whose are in this process or elsewhere. Demand, credits
-and slots have one owner, Demand in engine/flow, where stop is too; the budget and what is resumed are in engine/plans.
+The actors are in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); conversations and
+judges belong to an executor (engine/executors), in this process or elsewhere. Demand, credits and slots have one owner,
+Demand in engine/flow, where stop is too; the budget and resuming are in engine/plans.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -60,7 +60,7 @@ R = TypeVar("R", bound=RunResult, covariant=True)
 
 
 class Conclusion(Protocol[R]):
-    """What is made of judgements."""
+    """Makes a result of judgements."""
 
     async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
         """Say which trials are needed once a scenario is prepared, and take every judgement.
@@ -73,20 +73,20 @@ class Conclusion(Protocol[R]):
         """Whether all that was to be concluded is."""
 
     def standings(self, run: RunRecord) -> Sequence[Standing]:
-        """Return where each scenario stands."""
+        """Return the status of each scenario."""
 
     def result(self, run: RunRecord, *, unusable: str = "") -> R:
-        """Return what was found by now; `unusable` says which model ended the run because it cannot be used."""
+        """Return the results by now; `unusable` names the model that ended the run because it cannot be used."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
-    `ranks` say whose trials come first. `recorded` conversations, and `quick` scores, need not be safe before they are
-    counted: nothing was paid for them. Of all others the start is safe before they begin, so that it is known later
-    which were under way. `before_trials` gives further notes for the run's record; no trial is dealt before, and an end
-    or a stop ends it, too.
+    `ranks` order the trials. `recorded` conversations, and `quick` scores, need not be safe before they are counted:
+    nothing was paid for them. For all others the start is safe before they begin, so that it is known later which were
+    in progress. `before_trials` gives further notes for the run's record; no trial is dealt before, and an end or a
+    stop ends it, too.
     """
 
     plans: Sequence[RunPlan]
@@ -114,8 +114,8 @@ class Pipeline(Generic[R]):
     async def run(self, run: RunRecord, workers: int, measured: Callable[[], Mapping[str, Any]]) -> R:
         """Run every trial that a verdict needs, at most `workers` at once, or until the run is stopped.
 
-        Gives the results with the run's record, completed by what `measured` gives at the end; both are kept. What
-        ends a run by force is raised, with the results there are.
+        Returns the results with the run's record, completed by `measured` at the end; both are stored. Errors that end
+        the run by force are raised, with the results so far.
         """
         has_begun, failure = False, None
         async with self.recorder as recorder:
@@ -129,7 +129,7 @@ class Pipeline(Generic[R]):
             unusable = str(failure) if isinstance(failure, ModelUnusable) else ""
             conclude = partial(self.statistician.result, run, unusable=unusable)
             own = anyio.CapacityLimiter(1)  # others' threads may hang
-            with anyio.CancelScope(shield=True):  # what was found is kept, whoever ends the run now
+            with anyio.CancelScope(shield=True):  # results are stored, even if the run is ended now
                 result = await anyio.to_thread.run_sync(conclude, limiter=own)  # of many trials it takes seconds
             if has_begun and not isinstance(failure, StoreError):
                 unkept = await self._record_end(result)
@@ -141,7 +141,7 @@ class Pipeline(Generic[R]):
         return result
 
     async def _record_end(self, result: RunResult) -> StoreError | None:
-        """Keep the results, where the run was ended at once not at any cost; give what kept them from being kept."""
+        """Store the results, with a time limit if the run was ended at once; return the error that prevented it."""
         with anyio.move_on_after(END_SECONDS if self.stop.line.cancel_called else None) as limit:
             try:
                 await self.recorder.record(result)
@@ -153,7 +153,7 @@ class Pipeline(Generic[R]):
         return None
 
     async def _work(self, workers: int) -> Exception | None:
-        """Let the line work; give what ended it by force, if something did."""
+        """Let the line work; return the error that ended it by force, if any."""
         try:
             await self._run_pools(workers)
         except ExceptionGroup as group:
@@ -207,7 +207,7 @@ class Pipeline(Generic[R]):
             await self.recorder.note(Cut(trial))
 
     def _admit(self, trial: Trial) -> str:
-        """Say whether a trial can be paid for; what is known costs nothing."""
+        """Return whether a trial can be paid for; a known one costs nothing."""
         if self._is_known(trial):
             return "go"
         return self.spending.admits(in_flight=self.demand.slots.taken - 1, finished=self._paid)
@@ -230,7 +230,7 @@ class Pipeline(Generic[R]):
         return made
 
     async def _begin(self, trial: Trial) -> None:
-        """Keep that a trial begins; one that goes on has begun before."""
+        """Record that a trial begins; one that continues has begun before."""
         begun = self.known.begun.get((trial.scenario, trial.index))
         if self.recorded or (begun is not None and not self.known.from_another):
             return

@@ -16,7 +16,7 @@ NOT_WRITTEN = "it is not written yet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationRubric:
-    """What an expectation of a scenario is judged by; `problem` says why there is no rubric."""
+    """The rubric of an expectation of a scenario; `problem` is why there is none."""
 
     scenario: str
     expectation: str
@@ -30,9 +30,9 @@ async def rubrics_of(
 ) -> tuple[ExpectationRubric, ...]:
     """Return the rubric of each expectation that a judge rates, in the suite's order.
 
-    Those that are neither given nor kept are written, all at once, where `write` is set; those of an embedded judge
-    always, because they cost nothing. Raises ModelUnusable where the judge cannot be asked, and DefinitionError where
-    some are missing and its name is no model's.
+    Those that are neither given nor stored are written, all at once, if `write` is set; those of an embedded judge
+    always, because they cost nothing. Raises ModelUnusable if the judge cannot be asked, and DefinitionError if some
+    are missing and its name is no model's.
     """
     writes = write or is_embedded(context.judge_names[0])
     if writes:

@@ -58,22 +58,22 @@ from simeval.suites.scenario import ScenarioTest
 R = TypeVar("R", bound=RunResult)
 Forecast = CostForecast | ExperimentForecast
 
-OpenExecutor = Callable[  # of the run, what is needed of it, and what is known
+OpenExecutor = Callable[  # of the run, the demand on it, and the known results
     [RunRecord, Demand, RestoredTrials], AbstractAsyncContextManager[Executor]
 ]
 
-RECORDED = "what was recorded"  # the name of the app where there is none
+RECORDED = "what was recorded"  # the name of the app if there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work(Generic[R]):
-    """What tells one run from another: where its conversations come from, what is concluded, and what that costs.
+    """The specification of a run: the source of its conversations, its conclusions, and their cost.
 
-    Without a `target` the answers are those that were recorded. `roles` are those that models play beside the app,
-    each with its model's name; `fields` are further ones of the run's record. `part` says of which suite the plans are
-    a shard. `kind`, `summary`, `preview` and `requirements`, each with what passes it, are for the log. Where `quick`,
-    scores cost nothing and are counted before they are kept. `ranks` say whose trials come first; `warnings` are said
-    beside those of the plans.
+    Without a `target` the answers are the recorded ones. `roles` are those that models play besides the app, each with
+    its model's name; `fields` are further ones of the run's record. `part` is the shard of a suite that the plans are.
+    `kind`, `summary`, `preview` and `requirements`, each with a description of a pass, are for the log. If `quick`,
+    scores cost nothing and are counted before they are stored. `ranks` order the trials; `warnings` are added to those
+    of the plans.
     """
 
     kind: str
@@ -85,7 +85,7 @@ class _Work(Generic[R]):
     forecast: Callable[..., Forecast]  # of `canaries`
     executor: OpenExecutor
     conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `known`
-    preview: Callable[[Any], str] = str  # of what is foreseen
+    preview: Callable[[Any], str] = str  # of the forecast
     requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
     user: str = ""
     part: ShardPlan | None = None
@@ -210,7 +210,7 @@ async def _executor(
     demand: Demand,
     known: RestoredTrials,
 ) -> AsyncIterator[Executor]:
-    """Have trials held and measured where the settings say; beside those of another app, where there is one."""
+    """Have trials held and measured where the settings say; paired with those of another app, if there is one."""
     elsewhere = context.shared.elsewhere
     if elsewhere is None:
         if simulation.entrants:
@@ -321,7 +321,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
 
 
 async def _run(context: RunContext, work: _Work[R]) -> R:
-    """Check, forecast and announce what will be run; then let the pipeline work."""
+    """Check, forecast and announce the run; then let the pipeline work."""
     shared, meter, plans = context.shared, context.meter, work.plans
     app_name = work.target.name if work.target else RECORDED
     await context.models.check()
@@ -390,7 +390,7 @@ async def _run(context: RunContext, work: _Work[R]) -> R:
 
 
 async def _spending(context: RunContext, plans: Sequence[RunPlan], foreseen: Forecast, parts: RunParts) -> Spending:
-    """Return what a budget is held against. Raises DefinitionError where it cannot pay for one trial."""
+    """Return the spending that budgets limit. Raises DefinitionError if it cannot pay for one trial."""
     shared = context.shared
     spending = Spending(
         budget=shared.budget,

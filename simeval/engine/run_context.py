@@ -1,4 +1,4 @@
-"""One evaluation: what it works with, what it is resumed from, and its record."""
+"""The context of one evaluation: its resources, the run it resumes, and its record."""
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,9 +69,9 @@ DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineResources:
-    """What all evaluations of an engine share: settings, models, limits, places in flight, and gates of apps by name.
+    """The resources that an engine's evaluations share: settings, models, limits, places, and gates of apps by name.
 
-    `elsewhere` are those who hold and measure trials, where that is not done in this process.
+    `elsewhere` are workers that hold and measure trials outside this process.
     """
 
     settings: Settings
@@ -95,7 +95,7 @@ class EngineResources:
         settings: Settings,
         elsewhere: "RemoteWorkers | None" = None,
     ) -> Self:
-        """Return what an engine with these models and settings has. Raises DefinitionError."""
+        """Return the resources of an engine with these models and settings. Raises DefinitionError."""
         bounded = shared_out(settings)
         models = Models(bounded, elsewhere.limits if elsewhere else None)
         panel = models.panel(DEFAULT_JUDGE if judge_model is None else judge_model)
@@ -138,21 +138,21 @@ class RemoteRun:
 
 
 class RemoteWorkers(Protocol):
-    """How those who work elsewhere are reached: what the setting `executor` may be, beside a name."""
+    """The connection to workers in other places: a value of the setting `executor` that is no name."""
 
     @property
     def limits(self) -> Allowances:
         """The limits of models, which all share."""
 
     def check(self, settings: Settings) -> None:
-        """Raise DefinitionError where they cannot be reached by what is set."""
+        """Raise DefinitionError if the settings cannot reach them."""
 
     def open(self, run: RemoteRun) -> AbstractAsyncContextManager[Workers]:
         """Let them work for a run until this is left."""
 
 
 class RunContext:
-    """What one evaluation works with. `past` is the run it goes on with, where it is to be resumed."""
+    """The context of one evaluation. `past` is the run that it resumes, if any."""
 
     def __init__(
         self, shared: EngineResources, store: Journal | None, stop: StopSignal, past: ResumableRun | None
@@ -173,7 +173,7 @@ class RunContext:
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model, "judge") for model in shared.panel]
         self.known_rubrics = dict(past.rubrics) if past else {}
-        self.rubrics: dict[str, Mapping[str, str]] = {}  # those that this run judges by, as they are made ready
+        self.rubrics: dict[str, Mapping[str, str]] = {}  # the rubrics this run judges by, as they are prepared
         self.controls = ControlBook(past.controls if past else {}, self.recorder.record)
         self.book = RubricBook(
             self.judges[0],
@@ -201,12 +201,12 @@ class RunContext:
         self.rubrics[rubric.key] = rubric.levels
 
     def caller(self, model: SharedModel, role: ModelRole) -> Caller:
-        """Return what asks a model in a role, within its limits and counted; the app is never answered by the cache."""
+        """Return a caller of a model in a role, within its limits and counted; the cache never answers for the app."""
         cache = None if role == "app" else self._cache
         return self.models.caller(model, self.meter.ledger, cache, role=role, redactor=self._redactor)
 
     def scorer_caller(self, named: Any) -> Caller:
-        """Return what asks the model of a scorer; without one, the judge. Raises DefinitionError.
+        """Return the caller of a scorer's model; without one, the judge. Raises DefinitionError.
 
         The embedded judge grades only for a scorer that names it.
         """
@@ -219,7 +219,7 @@ class RunContext:
         return self.caller(model, "judge")
 
     def auditor(self) -> Auditor | None:
-        """Return what looks at simulated users, where that is asked for. Raises DefinitionError."""
+        """Return an auditor of simulated users, if the settings ask for one. Raises DefinitionError."""
         share = self.settings.audit_users
         if not share:
             return None
@@ -275,7 +275,7 @@ class RunContext:
         return self.shared.examples.get(expectation_key(judged or ""), ())
 
     def _shown(self, expectation: Expectation) -> ExpectationControls | None:
-        """Return what the judges of an expectation are shown before they judge; None where that is nothing."""
+        """Return the controls for the judges of an expectation; None without any."""
         shown, on_failed = expectation.shown_controls, self.settings.on_failed_control
         if shown is None or on_failed == "off":
             return None
@@ -284,7 +284,7 @@ class RunContext:
         return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
     def target(self, handler: ExampleHandler, dataset: Dataset | None = None) -> Target:
-        """Return what is evaluated: an app's handler or a model; with a `dataset`, also a function of its columns."""
+        """Return the target: an app's handler or a model; with a `dataset`, also a function of its columns."""
         if isinstance(handler, str):
             require_model_name(handler)
             caller = self.caller(self.models.get(handler, "app"), "app")
@@ -323,7 +323,7 @@ class RunContext:
     def define(
         self, plans: Sequence[RunPlan], app_name: str, *, user: str, part: ShardPlan | None = None
     ) -> Mapping[str, Any]:
-        """Return all that a run's results depend on; `part` says of which suite these plans are a shard."""
+        """Return all inputs of a run's results; `part` is the shard of a suite that these plans are."""
         definition = define(
             part.suite if part else plans,
             self.settings,
@@ -350,11 +350,11 @@ class RunContext:
         doubt: str = "",
         **more: Any,
     ) -> tuple[RunRecord, RestoredTrials]:
-        """Return the record of the run, new or resumed, and what of it is known. Raises DefinitionError.
+        """Return the record of the run, new or resumed, and its known results. Raises DefinitionError.
 
-        `recorded` says that there is no app, `part` of which suite these plans are a shard, `earlier` how often each
-        scenario was run since it last passed, `doubt` why recorded answers may be no fair sample; `more` are further
-        fields of the record.
+        `recorded` means that there is no app, `part` is the shard of a suite that these plans are, `earlier` how often
+        each scenario was run since it last passed, `doubt` why recorded answers may be no fair sample; `more` are
+        further fields of the record.
         """
         defined = self.define(plans, app_name, user=user, part=part)
         past, known, history = self.past, RestoredTrials(), History(earlier=earlier or {}, doubt=doubt)
@@ -395,7 +395,7 @@ class RunContext:
 
     @property
     def stored_rows(self) -> Callable[[str], Iterator[Row]] | None:
-        """What reads the rows of a run back from the store; None where there is none that can be read."""
+        """Return a reader of stored rows, or None if the store cannot be read."""
         is_database = callable(getattr(self.store, "read", None))
         store = self.settings.store
         if isinstance(store, (str, Path)) and "://" not in str(store):

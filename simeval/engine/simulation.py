@@ -1,4 +1,4 @@
-"""What the scenarios of a suite need to be held and measured, in whatever process that is done."""
+"""Everything needed to hold and measure the scenarios of a suite, in any process."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,9 +36,9 @@ ONE_SESSION = "see that each conversation has a session of its own: {session} in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """The plans of scenarios, these as they were written but for the dates in them, and the app that they are put to.
+    """The plans of scenarios, these as they were written but for the dates in them, and their target app.
 
-    Where there are `entrants`, the scenarios of each stand together, and the target names them all.
+    With `entrants`, the scenarios of each are side by side, and the target names them all.
     """
 
     context: RunContext
@@ -88,7 +88,7 @@ class Simulation:
         )
 
     def _require_comparable(self) -> None:
-        """Raise DefinitionError where several apps cannot be asked in one run, or not by what each trial came to."""
+        """Raise DefinitionError if several apps cannot be run at once, or not compared by their results per trial."""
         context = self.context
         do = "leave it out: apps are asked in this process, each in every round"
         require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
@@ -110,7 +110,7 @@ class Simulation:
         return replace(self, plans=part.plans, scenarios=[self.scenarios[place] for place in part.places])
 
     def part_in(self, definition: Mapping[str, Any]) -> ShardPlan | None:
-        """Return the shard that the definition of a run is of; None where it is of all."""
+        """Return the shard of a run's definition; None if it is of the whole suite."""
         entry = definition.get("shard")
         if entry is None:
             return None
@@ -120,9 +120,9 @@ class Simulation:
     def executor(
         self, demand: Demand, begun: Mapping[TrialKey, Start], recorder: Recorder | None = None
     ) -> LocalExecutor:
-        """Return what holds and measures in this process; conversations in `begun` go on where they were.
+        """Return an executor in this process; conversations in `begun` continue.
 
-        Where these are is kept by the `recorder`; without one, by the run's.
+        The `recorder` stores their progress; without one, the run's does.
         """
         return self._executor(self.target, demand, begun, recorder)
 
@@ -153,7 +153,7 @@ class Simulation:
 
 
 def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: ExampleHandler) -> Target:
-    """Return an app that can be asked what scenarios need. Raises DefinitionError."""
+    """Return an app that can answer these scenarios. Raises DefinitionError."""
     target = context.target(app_handler)
     for plan in plans:
         require_session(plan.scenario.world, app_handler, f"ScenarioTest {plan.title!r}: world")
@@ -172,7 +172,7 @@ def _put_to(plan: ScenarioPlan, app: str) -> ScenarioPlan:
 
 
 def _judge_of(context: RunContext, sentence: str) -> Scorer:
-    """Return the scorer by which judges rule on one sentence, in the middle of a conversation."""
+    """Return the scorer of judges' rulings on one sentence, in the middle of a conversation."""
     rule = SuccessRateEvaluator(min_proportion=0.5)  # nothing is concluded by it
     return context.judge_scorer(Expectation(criteria=[sentence], evaluator=rule, controls=False))
 

@@ -1,6 +1,6 @@
-"""A watchdog: says so, and where, while something blocks the event loop.
+"""A watchdog: reports, with the place, when something blocks the event loop.
 
-A loop that is blocked runs nothing, no time-out and no Ctrl-C either, so it cannot tell; a thread beside it can.
+A blocked loop runs nothing, no time-out and no Ctrl-C either, so it cannot report; a thread beside it can.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ ADVICE = "make the handler a plain function (it then runs in a thread) or await 
 
 @asynccontextmanager
 async def watching(seconds: float = BLOCKED_SECONDS) -> AsyncIterator[None]:
-    """Warn, once for each time, where the running event loop does not turn for `seconds`; say when it goes on.
+    """Warn, once for each time, if the running event loop does not turn for `seconds`; report when it goes on.
 
-    The thread that watches has ended when the block is left. Code in C that lets no other thread run holds it up
-    too, and then it says nothing.
+    The thread that watches has ended when the block is left. Code in C that lets no other thread run holds it up too,
+    and then it reports nothing.
     """
     watchdog = _Watchdog(seconds, asyncio.get_running_loop(), get_ident())
     watchdog.beat()
@@ -80,7 +80,7 @@ class _Watchdog:
             elif not blocked_since and now - last_beat >= self.seconds and not was_held_up:
                 blocked_since = last_beat
                 place = _place(sys._current_frames().get(self.thread_id))
-                is_news = place not in self.told  # one that blocks at every turn is told once
+                is_news = place not in self.told  # one that blocks at every turn is reported once
                 self.told.add(place)
                 say = log.warning if is_news else details.info
                 say(f"the event loop has been blocked for {now - last_beat:.1f} s{place}; {ADVICE}")
@@ -93,12 +93,12 @@ class _Watchdog:
 
 
 def _place(frame: FrameType | None) -> str:
-    """Name the innermost place that is its user's own code, or else a package's, in what the loop is running."""
+    """Return the innermost place in the user's own code, or else a package's, in the code that the loop is running."""
     frames: list[FrameType] = []
     while frame is not None:
         frames.append(frame)
         if frame.f_code is Handle._run.__code__ or rank_of(frame.f_code.co_filename) == OURS:
-            break  # further out stands who called: the loop, simeval, the program
+            break  # further out are the callers: the loop, simeval, the program
         frame = frame.f_back
     if not frames:
         return ""

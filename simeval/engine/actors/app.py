@@ -67,12 +67,12 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
     return handle
 
 
-APP = "the app"  # as whom it is waited for
+APP = "the app"  # its name in waits
 
 
 @dataclass(slots=True)
 class Memory:
-    """What the handler wants back at its next turn of one conversation: the app's own state."""
+    """The handler's own state of one conversation, passed back to it at its next turn."""
 
     state: Any
 
@@ -83,9 +83,9 @@ class App:
 
     A turn waits in the `line` until the app may be asked; that is not part of the latency. A plain function runs in a
     worker thread, at most as many at once as `threads` has tokens; one that never returns is abandoned there when its
-    time is up. An app that `is_model` has its time in each call, from when it is its turn: what it waits for others is
-    not its own; its first state is the trial's seed, and not an empty dict. Any other is watched for its `silence` at
-    the first turn, and for `blocking` the event loop at each.
+    time is up. An app that `is_model` has its time in each call, from the beginning of its turn: waiting for others
+    does not count; its first state is the trial's seed, and not an empty dict. Any other is watched for its `silence`
+    at the first turn, and for `blocking` the event loop at each.
     """
 
     handler: Handler
@@ -176,7 +176,7 @@ class App:
         return task.do(work) if self.handler.is_foreign and not self.is_model else work()
 
     async def _timed_answer(self, call: Callable[[], Any]) -> tuple[Any, float]:
-        """Return what is awaited or streamed, and the seconds it takes."""
+        """Await or stream the answer, and return it with the seconds it took."""
         clock = perf_counter()
         answer = call()
         awaited: Awaitable[Any] = (
@@ -188,7 +188,7 @@ class App:
 
 @dataclass(slots=True)
 class AppSession:
-    """One conversation with an app: how many turns it has had, and what was said."""
+    """One conversation with an app: its number of turns, and its messages."""
 
     app: App
     memory: Memory
@@ -201,9 +201,9 @@ class AppSession:
     _before: Any = None  # the state before the last turn of an attacker, who may take it back
 
     async def answer(self, message: Message) -> Message:
-        """Answer a message of the user's. Raises AppError where the app fails at this turn.
+        """Answer a message of the user's. Raises AppError if the app fails at this turn.
 
-        Raises ModelError where the app is a model that could not be asked.
+        Raises ModelError if the app is a model that could not be asked.
         """
         self.turn += 1
         if ATTACK in message.metadata:
@@ -218,7 +218,7 @@ class AppSession:
         return answer
 
     def _take_back(self, message: Message) -> None:
-        """Let the app forget its last turn, where a message stands in place of it: as far as the app lets it forget."""
+        """Let the app forget its last turn, if a message replaces it: as far as the app can forget."""
         if message.metadata[ATTACK] == "instead":
             del self.history[-2:]
             self.memory.state = self._before
@@ -232,7 +232,7 @@ class AppSession:
         return answer
 
     async def leave(self) -> None:
-        """Let the app close what is open for this conversation, which is over; it costs no trial where that fails."""
+        """Let the app close its resources for this conversation, which is over; a failure costs no trial."""
         made = await capture(self._left)
         if isinstance(made, Caught):
             log.warning("an app's conversation could not be closed", error=f"{made.error!r:.200}")
@@ -262,7 +262,7 @@ def _kept(state: Any) -> Any:
 
 
 def _restore(state: Any, before: Any) -> None:
-    """Put a state back as it was before a turn for which the app could not be asked."""
+    """Put a state back as it was before a turn at which the app could not be asked."""
     if before is not None:
         state.clear()
         state.update(_kept(before))
@@ -291,7 +291,7 @@ def _metadata(response: AppResponse) -> Mapping[str, Any]:
 
 
 def _response(turn: int, returned: Any, state: Any, handler: Handler) -> tuple[AppResponse, Any]:
-    """Read what a handler returned, and the state it wants back at the next turn."""
+    """Read a handler's result, and its state for the next turn."""
     if isinstance(returned, str):
         returned = AppResponse(returned)
     elif isinstance(returned, tuple) and len(returned) == 2:
@@ -302,7 +302,7 @@ def _response(turn: int, returned: Any, state: Any, handler: Handler) -> tuple[A
 
 
 def _problem_of(returned: Any) -> str:
-    """Say what is wrong with what a handler returned; nothing where it is an answer."""
+    """Return the problem of a handler's result; empty if it is an answer."""
     inner = returned.response if isinstance(returned, AppResponse) else returned
     if inspect.iscoroutine(inner):
         inner.close()
@@ -322,7 +322,7 @@ def _problem_of(returned: Any) -> str:
 
 
 def _kind(returned: Any) -> str:
-    """Name what a handler returned that is no answer."""
+    """Name the kind of a handler's result that is no answer."""
     if isinstance(returned, AppResponse):
         return f"{_kind(returned.response)} as its answer"
     if isinstance(returned, tuple):

@@ -1,4 +1,4 @@
-"""The line before an app: how often it is asked, and what happens when it could not be asked.
+"""The line before an app: how often it is asked, and the handling of attempts that did not reach it.
 
 turn ──► limits and pace ──► ask ──┬──► it answered, or failed                         data about the app
 ▲                  ├──► later, or not reached ──► wait ──┐
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 AT_ONCE_AT_A_URL = 10  # turns: servers are made for users who read and write, not for a test that does not
 MOST_TRIES = 24  # of one turn that is refused while others are answered
-FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0  # before another try, where the app does not say how long
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0  # before another try, if the app gives no time
 AT_THE_END_SECONDS = 0.1  # after an outage: one more try
 TOLD_SECONDS = 5.0  # without one answer, while the app refuses
 
@@ -67,9 +67,9 @@ class AppLine:
         )
 
     async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work of a turn when it is its time, and again where the app could not be asked.
+        """Do the work of a turn when it is its time, and again if the app could not be asked.
 
-        Raises what the work raises, AppNotAsked only where trying again is no use, and AppUnusable.
+        Raises the errors of the work, AppNotAsked only if trying again is no use, and AppUnusable.
         """
         attempts: Attempts | None = None
         while True:
@@ -132,7 +132,7 @@ class AppLine:
 
     @property
     def said(self) -> str:
-        """Say how often the app was asked again, and how fast in the end; nothing where it never was."""
+        """Report how often the app was asked again, and how fast in the end; empty if it never was."""
         if not self.refusals:
             return ""
         rate = self.gate.traffic.pace.rate

@@ -2,9 +2,9 @@
 
     conversation ── work ──► [task of the app: turn 1, turn 2, ... close] ── answer or error ──► conversation
 
-It is a task of asyncio's, and no child of the engine's scopes: what the code enters at one turn and keeps for the next
-(a client of MCP, a task group) stays its own, and what it does to its task (cancels it, raises GeneratorExit) ends that
-conversation alone.
+It is a task of asyncio's, and no child of the engine's scopes: a context the code enters at one turn and keeps for the
+next (a client of MCP, a task group) stays its own, and if it damages its task (cancels it, raises GeneratorExit) only
+that conversation ends.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from simeval.engine.actors.streaming import WHO
 T = TypeVar("T")
 Work = Callable[[], Awaitable[Any]]
 
-GRACE_SECONDS = 2.0  # in which code must end that was cancelled, or a conversation be closed
+GRACE_SECONDS = 2.0  # in which cancelled code must end, or a conversation be closed
 TRIES = 4  # times that it is cancelled meanwhile
 
 
@@ -50,7 +50,7 @@ class LeftBehind:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How many there were, in a sentence; nothing where there were none."""
+        """Return how many there were, in a sentence; empty without any."""
         if not self.count:
             return ()
         return (f"the app's code did not end when it was cancelled, {self.count} times, and was left behind",)
@@ -68,7 +68,7 @@ class AppTask:
     _is_over: bool = False
 
     async def do(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do work in the task. Raises what the work raises, and LeftError for what ended the task.
+        """Do work in the task. Raises the errors of the work, and LeftError if something else ended the task.
 
         Where this is cancelled the work is, too, and is given up if it goes on.
         """
@@ -136,9 +136,9 @@ class AppTask:
             self._done.set_result(made)
 
     async def _end(self, task: asyncio.Task[None], *, is_closing: bool = False) -> None:
-        """Cancel the task, where it does not end by itself as it `is_closing`; leave it behind if it goes on.
+        """Cancel the task, unless it ends by itself as it `is_closing`; leave it behind if it goes on.
 
-        Whoever is cancelled here by force leaves it behind at once.
+        If this call itself is cancelled by force, it leaves the task behind at once.
         """
         self._is_over = True
         try:
@@ -156,7 +156,7 @@ class AppTask:
 
 
 def _place(task: asyncio.Task[None]) -> str:
-    """Say where in the user's own code a task waits, as " (file:line in function)"; nothing where that is not known."""
+    """Return where in the user's own code a task waits, as " (file:line in function)"; empty if unknown."""
     found, at = "", cast("Any", task.get_coro())
     while at is not None:
         kind = next((each for each in ("cr", "gi", "ag") if hasattr(at, f"{each}_frame")), "")
@@ -188,7 +188,7 @@ def _tasks_in(scope: Any) -> set[asyncio.Task[Any]]:
 
 
 def _as_left(error: BaseException) -> BaseException:
-    """Return what ended a task as an error of its conversation, but for an interrupt and what ends the whole run."""
+    """Return the end of a task as an error of its conversation, but for an interrupt and errors that end the run."""
     if is_interrupt(error):
         return interrupt_of(error)
     return error if isinstance(error, Exception) else LeftError(WHO, error)

@@ -1,7 +1,7 @@
-"""The simulated attacker: it works towards its aim, and takes back what the app refuses outright.
+"""The simulated attacker: it works towards its aim, and takes back messages the app refuses outright.
 
-What is taken back stays in the transcript, for it was said; neither the attacker nor, as far as it can forget, the app
-goes on from there.
+A message taken back stays in the transcript; neither the attacker nor, as far as it can forget, the app goes on from
+there.
 
     message ──► answer ──► refused outright? ── no ──► both histories go on
        ▲                        └── yes, and some tries are left: both lose this turn ──► another message instead
@@ -24,16 +24,16 @@ from simeval.suites.script import MOST_TAKEN_BACK
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """Plays the attacker of one trial: who it is says the simulator's scenario, what it is after its `aim`."""
+    """Plays the attacker of one trial: the simulator's scenario describes it, and it pursues its `aim`."""
 
     simulator: Simulator
     aim: str
     prompt: Prompt
 
     async def talk(self, exchange: Exchange, said: list[Message]) -> Ending:
-        """Attack after what was `said`, to which all is added, until `max_turns` messages stand.
+        """Attack after the messages in `said`, and add to them until there are `max_turns`.
 
-        At most a few are taken back. Raises ModelError, and what `exchange` raises.
+        At most a few are taken back. Raises ModelError, and the errors of `exchange`.
         """
         standing, refused = [*said], list[str]()
         move: AttackMove = "goes_on"

@@ -1,4 +1,4 @@
-"""A handler that holds up the event loop a little at every turn: it is told by the sum of it."""
+"""Detects a handler that holds up the event loop a little at every turn, by the sum of these times."""
 
 from collections.abc import Awaitable, Generator
 from dataclasses import dataclass, field
@@ -24,8 +24,8 @@ class Blocking:
     _is_told: bool = field(default=False, init=False)
 
     def took(self, seconds: float) -> None:
-        """Count one step of a turn, from where it goes on to where it awaits something."""
-        if self._is_told or not LONG_SECONDS <= seconds < BLOCKED_SECONDS:  # the watchdog tells of longer ones
+        """Count one step of a turn, from its resumption to its next await."""
+        if self._is_told or not LONG_SECONDS <= seconds < BLOCKED_SECONDS:  # the watchdog reports longer ones
             return
         if not self._steps:
             self._began = perf_counter() - seconds
@@ -41,7 +41,7 @@ class Blocking:
 
 @dataclass(frozen=True, slots=True)
 class Stepped(Awaitable[Any]):
-    """What is awaited, with the time of each of its steps counted."""
+    """An awaitable with the time of each of its steps counted."""
 
     awaited: Awaitable[Any]
     blocking: Blocking

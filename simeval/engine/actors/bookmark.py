@@ -1,8 +1,8 @@
-"""A bookmark: the place in a conversation from which it can go on after the run was cut off.
+"""A bookmark: the place in a conversation from which it can go on after an interruption.
 
-It lies only where the app is not answering: an answer that was under way when the run was cut off is none that may be
-asked for again, because slow ones, which were under way more often, tend to be bad. So it is taken out, safely, before
-the app is asked. A message of the simulated user's that was under way is written again, as after a failed call.
+It exists only while the app is not answering: an interrupted answer may not be asked for again, because slow ones,
+which are interrupted more often, tend to be bad. So it is removed, safely, before the app is asked. An interrupted
+message of the simulated user is written again, as after a failed call.
 """
 
 import json
@@ -19,14 +19,14 @@ from simeval.core.trial import Trial
 from simeval.engine.actors.app import Memory
 from simeval.engine.actors.recorder import Recorder
 
-YOUNG_SECONDS = 1.0  # what is younger keeps no bookmark: there is little to lose, and each costs two records
+YOUNG_SECONDS = 1.0  # a younger conversation keeps no bookmark: there is little to lose, and each costs two records
 
 
 @dataclass(slots=True)
 class Bookmark:
-    """The bookmark of one trial; `is_in` says whether there is one, `memory` is that of its app.
+    """The bookmark of one trial; `is_in` is whether it exists, `memory` is that of its app.
 
-    There is none where the app `hides` what it remembers, in neither its state nor the history it is given.
+    It never exists if the app `hides` its memory, in neither its state nor the history it is given.
     """
 
     trial: Trial
@@ -46,9 +46,9 @@ class Bookmark:
             self.is_in = False
 
     async def put_in(self, messages: Sequence[Message]) -> None:
-        """Let the conversation go on from here, where it has lasted and can be kept.
+        """Let the conversation go on from here, if it has lasted and can be stored.
 
-        It can where the app's state is plain JSON, and neither that nor what was said holds a secret: a store has none.
+        It can if the app's state is plain JSON, and neither that nor a message holds a secret: a store has none.
         """
         is_young = anyio.current_time() - self._since < YOUNG_SECONDS
         if is_young or self.hides or not survives_json(self.memory.state):

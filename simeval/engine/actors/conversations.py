@@ -1,4 +1,4 @@
-"""Conversations: what the workers of the first pool do. One worker owns a trial from its start to its end."""
+"""Conversations: the work of the first pool. One worker owns a trial from its start to its end."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -45,16 +45,16 @@ from simeval.suites.scenario import ScenarioTest, shorten
 from simeval.suites.script import Step
 from simeval.suites.user_mix import UserPersona
 
-LONGEST_QUOTE = 120  # characters of what an app asked for
+LONGEST_QUOTE = 120  # characters of an app's question
 
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Holds the conversations of trials with simulated users, and looks whether those did their part.
+    """Holds the conversations of trials with simulated users, and checks whether those did their part.
 
-    `scenarios` are those of the plans as they were written, where plans hold them clean of secrets: what a user is
-    to know and to try, the simulator must be told. Those in `begun` go on where they were. `judge_of` makes what
-    rules on a sentence in the middle of a conversation. An `auditor` looks at some of them, too, and `mixing` listens.
+    `scenarios` are those of the plans as they were written, since plans hold them clean of secrets: the simulator needs
+    the user's facts and goal. Trials in `begun` continue. `judge_of` makes the scorer of a sentence in the middle of a
+    conversation. An `auditor` checks some of them, too, and `mixing` listens.
     """
 
     plans: Sequence[ScenarioPlan]
@@ -80,7 +80,7 @@ class Conversations:
         )
 
     async def hold(self, trial: Trial) -> TrialConversation:
-        """Hold the conversation of a trial; anew, with fresh draws, where its user errs and that is asked for."""
+        """Hold the conversation of a trial; if its user errs and the settings ask for it, again with fresh draws."""
         begun = self.begun.get((trial.scenario, trial.index))
         said = begun.messages if begun is not None else None
         beginning, state = Beginning(), ""
@@ -108,7 +108,7 @@ class Conversations:
     async def _held(
         self, trial: Trial, anew: Sequence[str], beginning: Beginning, state: str
     ) -> tuple[TrialConversation, Bookmark]:
-        """Hold a conversation once; what it draws depends on how often the trial was held before."""
+        """Hold a conversation once; its draws depend on how often the trial was held before."""
         seed = seeds.derive(trial.seed, "held anew", len(anew)) if anew else trial.seed
         app, scenario = self.dialogue.app, self._scenario(trial)
         persona = _persona(scenario, trial)
@@ -116,7 +116,7 @@ class Conversations:
         style = self._style(persona, script, seed)
         memory = Memory(json.loads(state) if state else app.first_state(seed))
         session = partial(_session_of, app.handler.function, memory)
-        hides = app.handler.hides or scenario.world is not None or bool(script)  # they begin anew
+        hides = app.handler.hides or scenario.world is not None or bool(script)  # they begin again
         bookmark = Bookmark(trial, self.recorder, self.dialogue.clean, hides=hides, memory=memory)
         bookmark.is_in = beginning.turns > 0
         simulator = Simulator(
@@ -145,7 +145,7 @@ class Conversations:
         return await self._in_world(scenario.world, side, trial, simulator, talk, session), bookmark
 
     def _scenario(self, trial: Trial) -> ScenarioTest:
-        """Return the scenario of a trial as it was written: of its case, where there is a table of them."""
+        """Return the scenario of a trial as it was written: of its case, if it has a table of them."""
         scenario = self.scenarios[trial.scenario]
         place = scenario.case_at(trial.index, self.plans[trial.scenario].seed)
         return scenario if place is None else scenario.of_case(scenario.rows[place])
@@ -181,9 +181,9 @@ class Conversations:
     def _side(
         self, scenario: ScenarioTest, script: Sequence[Step], simulator: Simulator, look: Look | None = None
     ) -> UserSide:
-        """Return who writes the user's messages: the simulator, or a script that lets it talk.
+        """Return the author of the user's messages: the simulator, or a script that lets it talk.
 
-        Who judges a check is told the scenario as it is for all users, whoever this one is.
+        The judge of a check gets the scenario as it is for all users, whoever this one is.
         """
         if not script:
             return simulator
@@ -191,9 +191,9 @@ class Conversations:
         return Scripted(simulator, script, Checker(self.judge_of, situation, look), self.attack_prompt)
 
     async def _faults(self, held: TrialConversation) -> Sequence[UserFault]:
-        """Return what the user did wrong: found by rules or, where these find nothing, by the auditor.
+        """Return the user's faults: found by rules or, if these find nothing, by the auditor.
 
-        Scripts and attackers are nobody's simulated customer, and have no part to keep to.
+        Scripts and attackers are no simulated customers, and have no part to keep to.
         """
         written = [message for message in held.conversation.messages if message.role == "user"]
         if written and all(GIVEN in message.metadata or ATTACK in message.metadata for message in written):
@@ -206,10 +206,10 @@ class Conversations:
         found: list[UserFault] = []
         with self.dialogue.demand.scope(held.trial):
             found += await self.auditor.audit(scenario, held)
-        return found  # nothing, where the trial is not needed any more
+        return found  # nothing, if the trial is not needed any more
 
     def _noted(self, held: TrialConversation, faults: Sequence[UserFault]) -> TrialConversation:
-        """Return a conversation with the faults of its user; it is missing by them, where they do not only count."""
+        """Return a conversation with the faults of its user; it is missing because of them, unless they only count."""
         if not faults:
             return held
         failure = Failure(
@@ -221,7 +221,7 @@ class Conversations:
 
 
 def missing_without_replies(held: TrialConversation) -> TrialConversation:
-    """Return a conversation in which the app failed, or answered with nothing, as one that is missing."""
+    """Return a conversation as missing in which the app failed, or answered with nothing."""
     if held.failure is not None:
         is_crash = held.failure.stage == "app"
         return replace(held, failure=replace(held.failure, cause=NO_REPLY)) if is_crash else held
@@ -234,7 +234,7 @@ def missing_without_replies(held: TrialConversation) -> TrialConversation:
 
 
 def missing_in_scenario(held: TrialConversation) -> TrialConversation:
-    """Return a conversation that ended because its scenario says too little as one that is missing: nobody failed."""
+    """Return a conversation as missing that ended because its scenario lacks a fact: nobody failed."""
     if held.failure is not None or held.conversation.ended != NOT_IN_SCENARIO:
         return held
     said = held.conversation.messages
@@ -245,10 +245,10 @@ def missing_in_scenario(held: TrialConversation) -> TrialConversation:
 
 
 def _session_of(app: Callable[..., Any], memory: Memory) -> str | None:
-    """Return what an app's conversation is called now, by its state; None where it has no name, or none yet."""
+    """Return the app's present name of its conversation, by its state; None if it has no name, or none yet."""
     return app.session_of(memory.state) if isinstance(app, ProtocolApp) else None
 
 
 def _persona(scenario: ScenarioTest, trial: Trial) -> UserPersona | None:
-    """Return who the user of a trial is, where users are not all alike: the same, however often it is held anew."""
+    """Return the persona of a trial's user, if users differ: the same, however often it is repeated."""
     return scenario.users.draw(trial.seed) if scenario.users else None

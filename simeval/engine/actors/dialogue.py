@@ -1,4 +1,4 @@
-"""A dialogue: the user's side says its messages and hears the app's answers; what both say is the transcript."""
+"""A dialogue: the user's side sends its messages and gets the app's answers; both make the transcript."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,17 +33,17 @@ OF_ONE_TRIAL = (AppError, AppNotAsked, ModelError, WorldError, CheckFailed, NotM
 
 
 class Exchange(Protocol):
-    """Says a message and returns the answer: the app's, or the one that is `given`."""
+    """Sends a message and returns the answer: the app's, or the one that is `given`."""
 
     async def __call__(self, message: Message, given: Message | None = None) -> Message:
-        """Say it. Raises what the app's session does."""
+        """Send it. Raises the errors of the app's session."""
 
 
 class UserSide(Protocol):
     """Whoever writes the user's messages."""
 
     async def run(self, exchange: Exchange) -> Ending:
-        """Talk to the end, and say how it ended; `exchange` says a message and returns the answer."""
+        """Talk to the end, and return how it ended; `exchange` sends a message and returns the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class Dialogue:
         toolbox: Toolbox | None = None,
         ear: Ear | None = None,
     ) -> TrialConversation:
-        """Hold one dialogue. What the app or the simulator's model got wrong is part of the result. An `ear` hears it.
+        """Hold one dialogue. Errors of the app or the simulator's model are part of the result. An `ear` hears it.
 
-        A dialogue that is not needed any more ends where it is. What was said is clean of secrets from here
-        on, and in the form a journal gives back: what is judged now and in a resumed run is the same.
+        A dialogue that is not needed any more ends at once. The messages are clean of secrets from here on, and in the
+        form a journal gives back: judges see the same now and in a resumed run.
         """
         ended: Ending = "settled"
-        failure: Failure | None = UNNEEDED  # stays where the scope is cancelled
+        failure: Failure | None = UNNEEDED  # remains if the scope is cancelled
         said = list(beginning.messages)
         named: Mapping[str, Any] = {"scenario": title, "trial": trial.index}
         with bound_contextvars(**named):

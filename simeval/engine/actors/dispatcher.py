@@ -32,10 +32,10 @@ async def deal(
 ) -> None:
     """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
 
-    Of the scenarios that have one, that comes first which has the lowest of `ranks`; of equals, that of which the
-    fewest were granted before. Credits for trials that are not needed any more are dropped. Whoever concludes on a
-    trial gives its slot back. `trial_of` makes the trial of a scenario that has an index; `admit` says whether it can
-    be paid for: "go", "wait" (for those in flight), or why the run stops; `on_deal` is told of each in the order dealt.
+    Of the scenarios with a credit, the first is the one with the lowest of `ranks`; of equals, the one with the fewest
+    granted before. Credits for trials that are not needed any more are dropped. The actor that concludes on a trial
+    gives its slot back. `trial_of` makes the trial of a scenario that has an index; `admit` decides whether it can be
+    paid for: "go", "wait" (for those in flight), or why the run stops; `on_deal` gets each in the order dealt.
     """
     slots, next_index = demand.slots, [0] * len(plans)
     async with demand.credits as credits, outbox:
@@ -57,7 +57,7 @@ async def deal(
 
 
 async def by_rank(credits: MemoryObjectReceiveStream[int], ranks: Sequence[int]) -> AsyncIterator[int]:
-    """Yield the scenarios of credits as they come; of those that wait, of the lowest rank, that with the fewest before.
+    """Yield the scenarios of credits as they come; of those that wait, the lowest rank with the fewest before.
 
     So scenarios of one rank are dealt in rounds, and those of a rank of their own to their end.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from simeval.core.logs import warn_all
 from simeval.core.trial import Judgement
 
-FIRST_FEW = 5  # conversations after which it is told
+FIRST_FEW = 5  # conversations before the warning
 EMPTY = (
     "your app's answers are empty; look at what its handler returns, or, of an app at a URL, at what `simeval probe` "
     "understands"
@@ -14,7 +14,7 @@ EMPTY = (
 
 @dataclass(slots=True)
 class EmptyAnswers:
-    """Looks whether an app has said anything by now, and warns once where it has not in the first few conversations."""
+    """Checks whether an app has sent any text, and warns once if it has not in the first few conversations."""
 
     has_spoken: bool = field(default=False, init=False)
     _answered: int = field(default=0, init=False)
@@ -29,5 +29,5 @@ class EmptyAnswers:
 
     @property
     def said(self) -> str:
-        """What is to be known where the app has answered and said nothing; else nothing."""
+        """Return a note if the app has answered without any text; else ""."""
         return EMPTY if self._answered and not self.has_spoken else ""

@@ -1,4 +1,4 @@
-"""Examples: the source of an experiment's answers. Each is put to the target, or answered by what was recorded."""
+"""Examples: the source of an experiment's answers. Each is put to the target, or answered from the recording."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ READ_AT_ONCE = 256  # examples, in a worker thread
 
 
 class ExampleReader:
-    """Reads a dataset as its trials come, which is in its order, and holds no more of it than is in flight.
+    """Reads a dataset as its trials come, which is in its order, and holds only the examples in flight.
 
     `keys` are those of all its examples, without secrets; empty for one that has not been taken yet.
     """
@@ -81,8 +81,8 @@ class ExampleReader:
 class Examples:
     """Answers the trials of a dataset.
 
-    With a `dialogue`, its app is given the user's side of each example, and as its state the inputs where it
-    `takes_columns`; without one, what was recorded is the answer.
+    With a `dialogue`, its app gets the user's side of each example, and the inputs as its state if it `takes_columns`;
+    without one, the recording is the answer.
     """
 
     reader: ExampleReader
@@ -90,17 +90,17 @@ class Examples:
     clean: Callable[[str], str]
     dialogue: Dialogue | None = None
     takes_columns: bool = False
-    _masked: set[int] = field(default_factory=set, init=False)  # the answers in which a secret was
+    _masked: set[int] = field(default_factory=set, init=False)  # the answers that contained a secret
 
     @property
     def notes(self) -> list[str]:
-        """How many answers were measured with secrets taken out, and what of the app was left behind."""
+        """Return how many answers were measured with secrets taken out, and which code of the app was left behind."""
         masked, left = len(self._masked), self.dialogue.app.left.notes if self.dialogue else ()
         said = [f"secrets were masked in {counted_of(masked, 'answer')} before the scorers measured"] if masked else []
         return [*said, *left]
 
     async def hold(self, trial: Trial) -> TrialConversation:
-        """Return what is answered to the example of a trial, with the example's columns."""
+        """Return the answer to the example of a trial, with the example's columns."""
         example = await self.reader.take(trial.index)
         if self.dialogue is None:
             recorded = example.conversation or Conversation(ended="recorded")
@@ -115,7 +115,7 @@ class Examples:
         return self._with_columns(held, await self.reader.take(held.trial.index))
 
     def _with_columns(self, held: TrialConversation, example: Example) -> TrialConversation:
-        """Add the columns of an example, and the output where that is no text."""
+        """Add the columns of an example, and the output if that is no text."""
         columns: dict[str, Any] = {name: _own(value, self.clean) for name, value in example.columns().items()}
         columns.setdefault("inputs", {name: _own(value, self.clean) for name, value in example.inputs.items()})
         columns.setdefault("reference_outputs", {n: _own(value, self.clean) for n, value in example.outputs.items()})
@@ -129,7 +129,7 @@ class Examples:
         return replace(held, columns=columns)
 
     def _recorded(self, example: Example, asked: Sequence[Message]) -> Sequence[Json]:
-        """Return what was answered to the last messages that are `asked`; nothing where the right answers are known."""
+        """Return the recorded answers to the last of the `asked` messages; empty if references are known."""
         if example.conversation is None or REFERENCE in example.columns():
             return ()
         found = recorded_answers(example.conversation)
@@ -139,7 +139,7 @@ class Examples:
         state: Any = dialogue.app.first_state(trial.seed)
         if self.takes_columns:
             own = dict(zip(OWN_COLUMNS, (dict(example.inputs), trial.seed), strict=True))
-            state = _own({**own, **example.app_inputs()}, str)  # secrets too: the app must be told
+            state = _own({**own, **example.app_inputs()}, str)  # secrets too: the app needs them
         beginning, messages = _beginning(example, takes_history=dialogue.app.handler.takes_history)
         if not messages:
             failure = Failure(stage="engine", error="no message of a user to put to the app", cause="no_input")
@@ -150,9 +150,9 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The user's side of an example: says one message after the other, whatever is answered.
+    """The user's side of an example: sends one message after the other, whatever the answers.
 
-    What was answered to a message when it was recorded stands in its metadata, where scorers find it as the reference.
+    The recorded answer to a message is in its metadata, where scorers find it as the reference.
     """
 
     said: Sequence[Message]
@@ -169,9 +169,9 @@ class Replay:
 
 
 def recorded_answers(conversation: Conversation) -> list[Json]:
-    """Return for each message of the user what was answered to it: the texts as one, and the tools that were called.
+    """Return for each message of the user its recorded answer: the texts as one, and the tool calls.
 
-    Either is null where nothing was.
+    Either is null if there was none.
     """
     found: list[Json] = []
     for message in conversation.messages:
@@ -185,10 +185,10 @@ def recorded_answers(conversation: Conversation) -> list[Json]:
 
 
 def _beginning(example: Example, *, takes_history: bool) -> tuple[Beginning, Sequence[Message]]:
-    """Return what stands before an app's first answer, and what the user says.
+    """Return the messages before an app's first answer, and the user's messages.
 
-    Of a recorded conversation the user says everything anew. Of the messages of a chat all but the last stand before
-    the answer, where the app takes the history; else the user says theirs one after the other.
+    The user repeats its side of a recorded conversation. All messages of a chat but the last precede the answer if the
+    app takes the history; else the user sends its own one after the other.
     """
     if example.conversation is not None and not example.inputs:
         asked = [message for message in example.conversation.messages if message.role == "user"]

@@ -1,9 +1,9 @@
-"""The user's handler: a function, an object or a class that is the app, and how its signature says it is called.
+"""The user's handler: a function, an object or a class that is the app, and how to call it by its signature.
 
     (message, state)    (messages, session_id)    (message, history, *, tools)    class Bot: __call__(self, message)
 
-The first parameter is given what the user says, any other what its name asks for. Of a class each conversation has an
-object of its own.
+The first parameter gets the user's message, any other a value by its name. Of a class each conversation has an object
+of its own.
 """
 
 import inspect
@@ -35,13 +35,13 @@ _ALL = ("messages", "msgs", "chatmessages", "allmessages")
 _BEFORE = "history chathistory messagehistory conversationhistory dialoguehistory turns pastmessages previousmessages"
 _IDS = "sessionid threadid conversationid chatid dialogid dialogueid conversationkey sessionkey session thread"
 _STATES = "state sessionstate conversationstate chatstate appstate agentstate userstate memory"
-_KNOWN: Mapping[str, Role] = {  # what a parameter beside the first is given, by its name without case and underscores
+_KNOWN: Mapping[str, Role] = {  # the role of a parameter beside the first, by its name without case and underscores
     **dict.fromkeys((*_ALL, *_BEFORE.split(), "transcript", "dialogue"), "history"),
     **dict.fromkeys((*_IDS.split(), "conversation"), "session"),
     **dict.fromkeys(_STATES.split(), "state"),
     TOOLS: "tools",
 }
-_EITHER = ("session", "thread", "conversation", "memory")  # whose annotation says it better than the name
+_EITHER = ("session", "thread", "conversation", "memory")  # the annotation is clearer than these names
 _MESSAGE = (
     "message msg text input query question prompt utterance usermessage userinput usertext userquery userprompt content"
 )
@@ -51,7 +51,7 @@ _DO = "give a function of (message, state) or (messages, state), sync or async"
 
 @dataclass(frozen=True, slots=True)
 class ObjectMaker:
-    """A class, or a partial of one, of which each conversation has an object; that is called, or its `method`."""
+    """A class, or a partial of one, with an object for each conversation; the object is called, or its `method`."""
 
     make: Callable[[], Any]
     method: str = ""
@@ -64,7 +64,7 @@ class ObjectMaker:
 
     @property
     def called(self) -> Callable[..., Any]:
-        """What is called, as its class has it: its first parameter is the object."""
+        """Return the callable, as its class has it: its first parameter is the object."""
         return getattr(self.of_class, self.method or "__call__")  # type: ignore[no-any-return]
 
     @property
@@ -73,7 +73,7 @@ class ObjectMaker:
         return inspect.Signature(list(inspect.signature(self.called).parameters.values())[1:])
 
     def called_of(self, made: Any) -> Callable[..., Any]:
-        """Return what of an object answers."""
+        """Return the callable of an object."""
         return getattr(made, self.method) if self.method else made  # type: ignore[no-any-return]
 
     @classmethod
@@ -123,10 +123,10 @@ class ObjectMaker:
 class Handler:
     """The user's callable and how it is called: async or in a thread, with one message or all of them.
 
-    `places` are what it is given by place, `names` what by name. One that is a generator, async or not, streams: it
-    yields texts, which are joined. The tools are those of the trial's world; none where there is no world. A `maker`
-    makes what is called of an object for each conversation. Code that `is_foreign` gets a task of its own, and code
-    that `may_block` is watched. `leave`, where there is one, is told with the last state that a conversation is over.
+    `places` are its arguments by place, `names` the ones by name. One that is a generator, async or not, streams: it
+    yields texts, which are joined. The tools are those of the trial's world; none without a world. A `maker` makes the
+    callable of an object for each conversation. Code that `is_foreign` gets a task of its own, and code that
+    `may_block` is watched. `leave`, if given, gets the last state when a conversation is over.
     """
 
     function: Callable[..., Any]
@@ -140,17 +140,17 @@ class Handler:
 
     @property
     def named(self) -> str:
-        """What it is called in errors, with where it stands."""
+        """Its name in errors, with its place."""
         return named(self.function)
 
     @property
     def takes_history(self) -> bool:
-        """Whether it is given all that was said."""
+        """Whether it gets all messages."""
         return "messages" in self.places or "history" in (*self.places, *self.names.values())
 
     @property
     def takes_parts(self) -> bool:
-        """Whether it is given all parts of a message, also those that are no text, such as images."""
+        """Whether it gets all parts of a message, also those that are no text, such as images."""
         function = self.function
         if isinstance(function, RemoteApp):
             return bool(getattr(function, "takes_parts", False))
@@ -158,13 +158,13 @@ class Handler:
 
     @property
     def hides(self) -> bool:
-        """Whether what it remembers of a conversation, if anything, cannot be seen."""
+        """Whether its memory of a conversation, if any, cannot be seen."""
         given = (*self.places, *self.names.values())
         return self.maker is not None or "session" in given or not (self.takes_history or "state" in given)
 
     @classmethod
     def of(cls, function: object) -> "Handler":
-        """Read the signature. Raises DefinitionError where it cannot be an app handler."""
+        """Read the signature. Raises DefinitionError if it cannot be an app handler."""
         if isinstance(function, ModuleType):
             do = f"give a function of it, such as {function.__name__}.handle"
             raise DefinitionError("app handler", found=f"found the module {function.__name__}", do=do)
@@ -181,7 +181,7 @@ class Handler:
 
 @dataclass(slots=True)
 class HeldHandler:
-    """A handler in one conversation, which has an id and, where the handler makes one, an object of its own."""
+    """A handler in one conversation, which has an id and, if the handler makes one, an object of its own."""
 
     handler: Handler
     made: Any = None
@@ -194,7 +194,7 @@ class HeldHandler:
         return self._session
 
     def call(self, history: Sequence[ChatMessage], state: Any, tools: Mapping[str, Tool]) -> Any:
-        """Call the handler at a turn, of which `history` ends with what the user says."""
+        """Call the handler at a turn; `history` ends with the user's message."""
         handler = self.handler
 
         def given(role: Role) -> Any:
@@ -214,7 +214,7 @@ class HeldHandler:
         return function(*map(given, handler.places), **by_name)
 
     def closing(self, state: Any) -> Callable[[], Awaitable[None]] | None:
-        """Return what closes what is open for this conversation, which is over; None where nothing is.
+        """Return a function that closes this conversation's resources, after its end; None if it has none.
 
         That is the conversation's object, if it has `aclose` or `close`, and each AsyncExitStack in the state.
         """
@@ -244,7 +244,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 def _read(signature: inspect.Signature, bound: Iterable[str]) -> tuple[tuple[Role, ...], Mapping[str, Role]]:
-    """Return what a signature wants by place and by name, but for what is `bound` already. Raises DefinitionError."""
+    """Return the arguments of a signature by place and name, without the `bound` ones. Raises DefinitionError."""
     parameters = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     any_number = any(each.kind is each.VAR_POSITIONAL for each in parameters)
@@ -275,7 +275,7 @@ def _plain(name: str) -> str:
 
 
 def _role(parameter: inspect.Parameter) -> Role | None:
-    """Return what a parameter beside the first is given; None where its name is not known."""
+    """Return the role of a parameter beside the first; None if its name is unknown."""
     name = _plain(parameter.name)
     if name in _EITHER:
         written = getattr(parameter.annotation, "__name__", None) or str(parameter.annotation)
@@ -284,12 +284,12 @@ def _role(parameter: inspect.Parameter) -> Role | None:
         if re.match(r"(typing\.)?(dict|\w*mapping)\b", written, re.IGNORECASE):
             return "state"
         if name == "conversation" and written != "str":
-            return None  # an id to some, all that was said to others
+            return None  # an id to some, all messages to others
     return _KNOWN.get(name) or ("state" if parameter.name.startswith("_") else None)
 
 
 def _first_role(name: str, signature: inspect.Signature) -> Role:
-    """Return what the first parameter is given. Raises DefinitionError for a name that means something else."""
+    """Return the role of the first parameter. Raises DefinitionError for a name that means something else."""
     if _plain(name) in _ALL:
         return "messages"
     if _plain(name) in _KNOWN:
@@ -299,7 +299,7 @@ def _first_role(name: str, signature: inspect.Signature) -> Role:
 
 
 def _refuse_misplaced(names: Sequence[str], signature: inspect.Signature) -> None:
-    """Raise DefinitionError where the message is not first, or tools are taken by their place."""
+    """Raise DefinitionError if the message is not first, or tools are taken by their place."""
     if TOOLS in names:
         do = f"take tools by their name, behind a star: ({names[0]}, *, {TOOLS})"
         raise DefinitionError("app handler", found=f"found the signature {signature}", do=do)

@@ -27,10 +27,10 @@ class Judge:
     clean: Callable[[str], str]
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
-        """Return a score or a failure for each expectation; all fail where the conversation did, or is not needed now.
+        """Return a score or a failure for each expectation; all fail if the conversation did, or is not needed now.
 
-        Where the app gave no answer any more, and that says nothing of it, what scorers find unmet by then stands.
-        `known` are scores, by the position of their expectation, that there are already.
+        If the app gave no answer any more, and that is no evidence about it, requirements found unmet by then stay so.
+        `known` are existing scores, by the position of their expectation.
         """
         plan = self.plans[held.trial.scenario].of_trial(held.trial.index)
         results: list[Score | Failure]
@@ -87,7 +87,7 @@ class Judge:
     async def _measure(
         self, measures: Mapping[int, Measure], columns: Mapping[str, object], situation: Mapping[str, object]
     ) -> Mapping[int, Score | Failure]:
-        """Measure by the one scorer of all these measures, and take from that what each of them wants.
+        """Measure by the one scorer of all these measures, and take each one's value from the result.
 
         A behaviour is judged in the plan's `situation`, whatever columns an example has.
         """

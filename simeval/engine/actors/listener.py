@@ -1,4 +1,4 @@
-"""Somebody who is told of every message as it is said: what they raise is told once, and costs no conversation."""
+"""A listener gets every message as it is sent: its errors are reported once, and cost no conversation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from simeval.core.validation import require
 
 @dataclass(slots=True)
 class Listener:
-    """A function that is called with every message. Raises DefinitionError for what is none."""
+    """A function that is called with every message. Raises DefinitionError for anything else."""
 
     function: Callable[[Message], object]
     _is_told: bool = field(default=False, init=False)

@@ -1,4 +1,4 @@
-"""What one measure gave on the answers of an experiment, each in its place."""
+"""The values of one measure on the answers of an experiment, each in its place."""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from simeval.scorers.returned import measured_of, parts_of
 
 @dataclass(slots=True)
 class MeasuredColumn:
-    """What one measure gave, by the answer's place."""
+    """The values of one measure, by the answer's place."""
 
     measure: Measure
     length: int
@@ -42,21 +42,21 @@ class MeasuredColumn:
 
     @property
     def refusal(self) -> Failure | None:
-        """Why nothing can be measured; None where it can be."""
+        """Why nothing can be measured; None if it can be."""
         return self.prepared.failure if self.prepared else None
 
     def warnings(self, judge: str) -> tuple[str, ...]:
-        """Return what in their ratings speaks against judges."""
+        """Return signs in their ratings against judges."""
         controls = self.prepared.controls if self.prepared else ()
         return self.signs.warnings(judge, controls) if self.signs else ()
 
     @property
     def summarizes(self) -> bool:
-        """Whether its scorer has something to say of the whole dataset."""
+        """Whether its scorer summarises the whole dataset."""
         return not self.measure.evaluators and self.measure.scorer.summarizes
 
     def name_of(self, path: str) -> str:
-        """Return the whole name of what stands at a path."""
+        """Return the whole name of the value at a path."""
         return f"{self.label}.{path}" if path else self.label
 
     def named(self) -> Mapping[str, Sequence[float]]:
@@ -112,7 +112,7 @@ class MeasuredColumn:
         found.take(place[0], text)
 
     def _compare(self, index: int, result: Score | Failure, judgement: Judgement) -> None:
-        """Keep the answer that speaks most against what is required."""
+        """Keep the answer with the strongest evidence against the requirement."""
         evaluators = self.measure.evaluators
         if not speaks_against(result, evaluators):
             return
@@ -126,5 +126,5 @@ class MeasuredColumn:
 
 
 def _bare(result: Score | Failure | None) -> Score | Failure | None:
-    """Return a result without what is said of it: there are many."""
+    """Return a result without its texts: there are many."""
     return Score(value=result.value) if isinstance(result, Score) else result

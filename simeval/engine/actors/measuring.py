@@ -1,4 +1,4 @@
-"""What a measurement comes to: a score clean of secrets, or the failure that stands in its place."""
+"""The result of a measurement: a score clean of secrets, or a failure."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def cleaned_score(score: Score, clean: Callable[[str], str]) -> Score:
 
 
 def failure_to_measure(error: Exception, *, clean: Callable[[str], str], name: str = "") -> Failure:
-    """Return the failure of a scorer: with its `name` and the place, where the error does not say itself what to do."""
+    """Return the failure of a scorer: with its `name` and the place, unless the error has its own remedy."""
     failure = failure_of(error, "scorer", clean=clean)
     if isinstance(error, SimevalError):
         return failure

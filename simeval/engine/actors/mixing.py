@@ -1,4 +1,4 @@
-"""An app that mixes conversations: it is told once an answer repeats what only another trial's user had said."""
+"""Detects an app that mixes conversations: an answer repeats words that only another trial's user had sent."""
 
 import re
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class Mixing:
-    """Listens to the first conversations of a run; `found` says what proves that they mix, if anything does.
+    """Listens to the first conversations of a run; `found` is the proof that they mix, if there is one.
 
-    A proof is a run of words that one user wrote and that is in the answer to another, though the app had never said it
+    A proof is a run of words that one user wrote and that is in the answer to another, though the app had never used it
     before the user did, and some of the words are in neither that other conversation nor the scenario.
     """
 
@@ -30,7 +30,7 @@ class Mixing:
     _scenarios: dict[int, set[str]] = field(default_factory=dict)
 
     def ear(self, trial: Trial, scenario: object) -> "Ear | None":
-        """Return what listens to the conversation of a trial; None where that is not needed any more."""
+        """Return a listener to the conversation of a trial; None if that is not needed any more."""
         key = (trial.scenario, trial.index)
         if self.found or (len(self._of) >= FIRST and key not in self._of):
             return None

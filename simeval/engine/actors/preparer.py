@@ -1,4 +1,4 @@
-"""The preparer: lets the scorers of each scenario make ready what they need, before its first trial is dealt."""
+"""The preparer: lets the scorers of each scenario prepare, before its first trial is dealt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import ModelUnusable
 from simeval.scorers.base import Scorer
 
-Wanted = Sequence[tuple[Scorer, Sequence[int]]]  # scorers that prepare, each with the places of what it measures
+Wanted = Sequence[tuple[Scorer, Sequence[int]]]  # scorers that prepare, each with the places of its measures
 
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
     """Prepares scenarios side by side. A scenario waits for its own scorers only, and one without any for nothing.
 
-    What is under way for a scenario ends when it is closed. Where `prepare` raises, that is recorded where the score is
-    made; but a model that cannot be used at all ends the run before anything is paid for.
+    Preparations of a scenario end when it is closed. An error of `prepare` is recorded with the score; but a model that
+    cannot be used at all ends the run before anything is paid for.
     """
 
     plans: Sequence[RunPlan]
     demand: Demand
 
     async def prepare(self, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]) -> None:
-        """Say of each scenario when it is ready, and of each expectation what was found, as soon as it is known."""
+        """Report when each scenario is ready, and the preparation of each expectation, as soon as it is known."""
         plans = [plan.of_trial(0) for plan in self.plans]  # of several cases one, as their judges are the same
         wanted = {plan.position: _wanted(plan) for plan in plans}
         free = anyio.Semaphore(at_once)

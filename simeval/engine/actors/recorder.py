@@ -18,9 +18,9 @@ E = TypeVar("E", bound=Entry)
 
 LARGEST_BATCH = 256
 BATCH_SECONDS = 0.03  # from one write to the next, so that many records a second share few writes
-PULSE_SECONDS = 1.0  # between signs of life: what was spent since the last one is lost with the process
+PULSE_SECONDS = 1.0  # between signs of life: the spending since the last one is lost with the process
 USAGE_SECONDS = 0.25  # between records of the usage, where others are written anyway
-LAST_WRITE_SECONDS = 2.0  # how long what is already queued may be written after a cancellation
+LAST_WRITE_SECONDS = 2.0  # how long queued entries may be written after a cancellation
 
 
 @dataclass(slots=True)
@@ -30,14 +30,13 @@ class _Item:
 
 
 class Recorder:
-    """Writes the entries of a run to a journal; whoever records waits until the entry is written.
+    """Writes the entries of a run to a journal; a caller waits until its entry is written.
 
-    Without a journal nothing is kept. With the entries goes now and then a Heartbeat, as `heartbeat` gives it: what was
-    spent by then, and a sign of life.
+    Without a journal nothing is stored. The entries include now and then a Heartbeat from `heartbeat`: the spending so
+    far, and a sign of life.
 
-    Used as a context: leaving it in order waits for what is queued, leaving it by an error or a
-    cancellation writes what has come by then. Where the journal cannot be written, everyone who records gets
-    its StoreError, from then on.
+    Used as a context: leaving it in order waits for the queue, leaving it by an error or a cancellation writes the
+    entries that have come by then. If the journal cannot be written, every caller gets its StoreError, from then on.
     """
 
     def __init__(self, journal: Journal | None, heartbeat: Callable[[], Heartbeat]) -> None:
@@ -67,12 +66,12 @@ class Recorder:
         await self.record(run)
 
     async def record(self, entry: Entry) -> None:
-        """Keep an entry. Returns when it is in the journal; raises StoreError where it cannot be."""
+        """Store an entry. Returns when it is in the journal; raises StoreError if it cannot be."""
         if self._journal is None:
             return
         item = _Item(entry)
         try:
-            self._outbox.send_nowait(item)  # a cancellation that comes now must not lose what is finished
+            self._outbox.send_nowait(item)  # a cancellation that comes now must not lose finished results
         except anyio.WouldBlock:
             await self._outbox.send(item)
         await item.written.wait()
@@ -95,7 +94,7 @@ class Recorder:
         return entry
 
     async def _run(self) -> None:
-        """Write what comes, a batch at a time. When cancelled, what has come is still written."""
+        """Write the entries, a batch at a time. When cancelled, entries that have come are still written."""
         batch: list[_Item] = []
         try:
             while True:

@@ -1,4 +1,4 @@
-"""A script's side of a conversation: it says what is given, lets the simulated user talk, and checks in between."""
+"""A script's side of a conversation: it sends given messages, lets the simulated user talk, and checks in between."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ Look = Callable[[Conversation], Awaitable[Conversation]]
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """Holds checks of a script against what was said by then.
+    """Compares checks of a script with the conversation so far.
 
-    `judge` makes the scorer of a sentence that judges rule on; `look` adds to a conversation what is true of its world.
+    `judge` makes the scorer of a sentence that judges rule on; `look` adds the state of its world to a conversation.
     """
 
     judge: Callable[[str], Scorer]
@@ -32,7 +32,7 @@ class Checker:
     look: Look | None = None
 
     async def misses(self, check: Check, said: Sequence[Message]) -> str:
-        """Return why a check does not hold; empty where it does. Raises NotMeasured, CannotTell and ModelError."""
+        """Return why a check does not hold; empty if it does. Raises NotMeasured, CannotTell and ModelError."""
         conversation = Conversation(messages=tuple(said))
         if check.judged is not None:
             return await self._judged(check.judged, conversation)
@@ -51,7 +51,7 @@ class Checker:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """The user's side of a trial by a script; the simulator talks where the script says so."""
+    """The user's side of a trial by a script; the simulator talks where the script has it."""
 
     simulator: Simulator
     script: Sequence[Step]
@@ -59,9 +59,9 @@ class Scripted:
     attack_prompt: Prompt
 
     async def run(self, exchange: Exchange) -> Ending:
-        """Do each step in turn; the conversation ends after the last. Raises CheckFailed, and what steps raise.
+        """Do each step in turn; the conversation ends after the last. Raises CheckFailed, and the errors of steps.
 
-        A simulated user that leaves ends its own step; it has left where that is the last turn.
+        A simulated user that leaves ends its own step; it has left if that is the last turn.
         """
         said: list[Message] = []
         ended: Ending = "script_over"

@@ -18,10 +18,10 @@ SELECTED = "the selection needed no more trials"
 
 
 class Selector(Statistician):
-    """A statistician of scenarios that are asked of several apps, by rounds: one trial of each scenario and app left.
+    """A statistician of scenarios with several apps, by rounds: one trial of each scenario and remaining app.
 
-    Whoever is outdone is dropped: no more of its trials are needed. It ends when one is left, a scenario of one that is
-    left has ended by itself, or the rounds are used up. Verdicts are those of whole samples, and most are cut short.
+    Outdone apps are dropped: no more of their trials are needed. It ends when one is left, a scenario of a remaining
+    one has ended by itself, or the rounds are used up. Verdicts are those of whole samples, and most are cut short.
     """
 
     def __init__(self, plans: Sequence[ScenarioPlan], settings: Settings, *, apps: int, **wiring: Any) -> None:
@@ -42,7 +42,7 @@ class Selector(Statistician):
             super()._grant(each)
 
     def _go_on(self) -> None:
-        """Take all rounds that are whole; end those who are dropped, and all when it is over."""
+        """Process all complete rounds; end dropped apps, and all when it is over."""
         while not self._contest.is_over[0] and all(
             len(tally.judgements) > self._contest.rounds for tally in self._going()
         ):

@@ -1,4 +1,4 @@
-"""The first answer of an app: it is told when it is long in coming, and not only when its time is up."""
+"""The first answer of an app: a long wait is reported early, and not only at the time-out."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Silence:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Wait for what comes of a turn: an answer or an error is the end of it."""
+        """Wait for the end of a turn: an answer or an error."""
         if self._is_over:
             yield
             return

@@ -19,10 +19,10 @@ from simeval.suites.scenario import ScenarioTest
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """Plays the user of one trial: its state says when it may leave, the model words what it says.
+    """Plays the user of one trial: its state decides when it may leave, the model words its messages.
 
-    `held_anew` are the faults for which conversations of the trial were given up before. With `hands` it does what the
-    app asks it to.
+    `held_anew` are the faults of the trial's earlier conversations that were given up. With `hands` it does as the app
+    asks.
     """
 
     caller: Caller
@@ -37,16 +37,16 @@ class Simulator:
     hands: Hands | None = None
 
     async def run(self, exchange: Exchange) -> Ending:
-        """Talk until the user leaves or `max_turns` messages are written; say how it ended.
+        """Talk until the user leaves or `max_turns` messages are written; return how it ended.
 
-        What stands before counts. The user leaves after reading an answer, with a last message or without one. The app
-        answers every message, the last one too. Raises ModelError, and what `exchange` raises.
+        Earlier messages count. The user leaves after reading an answer, with a last message or without one. The app
+        answers every message, the last one too. Raises ModelError, and the errors of `exchange`.
         """
         said = list(self.beginning.messages)
         return await self.talk(exchange, said, turns=self.scenario.max_turns - self.beginning.turns)
 
     async def talk(self, exchange: Exchange, said: list[Message], *, turns: int) -> Ending:
-        """Talk on after what was `said`, to which all is added, for at most so many turns; otherwise as `run`."""
+        """Talk on after the messages in `said`, and add to them, for at most so many turns; otherwise as `run`."""
         patience, progress = draw_patience(self.seed), Progress()
         for _ in range(turns):
             scenario = self.hands.informed(self.scenario) if self.hands else self.scenario
@@ -66,7 +66,7 @@ class Simulator:
     async def exchanged(
         self, message: Message, exchange: Exchange, given: Message | None = None
     ) -> tuple[Message, Message]:
-        """Say a message, with what the user has done before it, hear the answer, and do what that asks for."""
+        """Send a message, with the user's actions before it, hear the answer, and do the actions it asks for."""
         if self.hands:
             message = replace(message, tool_calls=self.hands.taken())
         answer = await exchange(message, given)

@@ -50,12 +50,12 @@ class Statistician:
     A scenario begins when it is prepared, and ends when all its verdicts are settled. At a gate of passes it also ends
     when one is settled that is no pass, or one of its expectations cannot be judged, unless a test of a fixed sample
     goes on; and anywhere, when so many of its trials are lost that each of its expectations can only be an "error". No
-    more of its trials are started than its verdicts can need, and those under way that come after the end are ended
-    and not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive and say
-    why. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is concluded
-    on by its own trials alone, so no error rate changes. Where the app never answered, nothing is concluded, and every
-    outcome is "error". What is `known` of each scenario's first trials is shown also where it cannot be
-    judged any more. `begun` is the day of the run, on which a scenario may be in quarantine.
+    more of its trials are started than its verdicts can need, and those under way that come after the end are ended and
+    not concluded on. A run that is stopped leaves scenarios without their verdicts; those are inconclusive, with the
+    reason. With `fail_fast` all others end with the first scenario that keeps the suite from its gate; each is
+    concluded on by its own trials alone, so no error rate changes. If the app never answered, nothing is concluded, and
+    every outcome is "error". The `known` results of each scenario's first trials are shown even if it cannot be judged
+    any more. `begun` is the day of the run: scenarios may be in quarantine then.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Statistician:
                 self._grant(tally)
 
     def _prepare(self, tally: Tally, found: Prepared) -> None:
-        """Take what was made ready; need trials of a scenario that is ready, and none of one that has ended by that."""
+        """Process a preparation; need trials of a scenario that is ready, and none of one that has ended by that."""
         tally.prepared |= found.found
         refused = [place for place in found.found if tally.refusal(place)]
         for place in refused:
@@ -119,7 +119,7 @@ class Statistician:
             self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
     def _end_without_new(self, tally: Tally) -> None:
-        """Pay for no trial; those that are known come, and end the scenario."""
+        """Pay for no trial; the known ones come, and end the scenario."""
         if tally.recalled:
             self._demand.grant(tally.plan.position, tally.recalled)
         else:
@@ -134,7 +134,7 @@ class Statistician:
     def result(self, run: RunRecord, *, unusable: str = "") -> SuiteResult:
         """Return the result of every scenario, in the suite's order.
 
-        `unusable` says which model ended the run because it cannot be used.
+        `unusable` names the model that ended the run because it cannot be used.
         """
         self._unusable = unusable
         run = replace(
@@ -149,7 +149,7 @@ class Statistician:
         return with_fidelity(SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run))
 
     def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
-        """Return where each scenario stands, in the suite's order."""
+        """Return the status of each scenario, in the suite's order."""
         return [
             Standing(
                 title=tally.plan.title,
@@ -186,7 +186,7 @@ class Statistician:
         return self._demand.is_closed(tally.plan.position)
 
     def _grant(self, tally: Tally) -> None:
-        """Grant as many trials as the verdicts can need by what is known now.
+        """Grant as many trials as the verdicts can need by present knowledge.
 
         Those beyond a sure end are ended, unless trials may be left out: one more is needed then for each that is.
         """
@@ -198,7 +198,7 @@ class Statistician:
         change(tally.plan.position, needed.trials)
 
     def _trials_needed(self, tally: Tally) -> TrialsNeeded:
-        """Say how many trials can be needed, and whether what has come early already forces an end there."""
+        """Return how many trials can be needed, and whether early outcomes already force an end there."""
         going = tally.unsettled
         all_needed = [test.trials_needed(self._known(tally, position)) for position, test in going]
         ends = [trials_needed.trials for trials_needed in all_needed if trials_needed.ends]
@@ -209,7 +209,7 @@ class Statistician:
         )
 
     def _known(self, tally: Tally, position: int) -> EarlyOutcomes:
-        """Return what has come before its turn of one expectation."""
+        """Return the early outcomes of one expectation."""
         return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
 
     def _take(self, tally: Tally, judgement: Judgement) -> None:
@@ -245,7 +245,7 @@ class Statistician:
                 self._demand.settle(tally.plan.position, position)
 
     def _close(self, tally: Tally) -> None:
-        """Need no more trials of a scenario; where it decides the suite and that is enough, of no other either."""
+        """Need no more trials of a scenario; if it decides the suite and that is enough, of no other either."""
         self._demand.close(tally.plan.position, len(tally.judgements))
         if self._settings.fail_fast and tally.decides(self._begun):
             outcome = combine([verdict.outcome for _, verdict in self._found(tally)])
@@ -253,7 +253,7 @@ class Statistician:
                 self._end_all(f"the run ended because {tally.plan.title!r} did not pass (fail-fast)")
 
     def _end_all(self, why: str) -> None:
-        """Pay for no more trials of any scenario; those that are known come first, and may yet settle theirs."""
+        """Pay for no more trials of any scenario; the known ones come first, and may yet settle theirs."""
         for tally in self._tallies:
             if self._is_closed(tally) or tally.undecided_because:
                 continue
@@ -283,7 +283,7 @@ class Statistician:
         return not_passed and self._ends_with_one_of([test for _, test in going])
 
     def _ends_with_one_of(self, going: Sequence[RunningTest]) -> bool:
-        """Return whether a scenario ends where one of its tests does without a pass, although these go on."""
+        """Return whether a scenario ends when one of its tests does without a pass, although these go on."""
         return self._settings.stop_mode != "verdict" and not any(test.needs_full_sample for test in going)
 
     def _outcome(self, result: Score | Failure) -> Taken:
@@ -293,7 +293,7 @@ class Statistician:
         if not isinstance(result, Failure):
             return False
         if result.is_cut or result.is_user_fault or result.is_no_reply:
-            return False  # it counts against both sides, and says nothing of how reliable models and scorers are
+            return False  # it counts against both sides, and is no evidence about models and scorers
         return not result.is_miss(leaves_out_crashes=self._settings.on_app_error == "exclude")
 
     def _has_too_many_lost(self, tally: Tally, position: int) -> bool:
@@ -342,7 +342,7 @@ class Statistician:
     def _verdicts(
         self, tally: Tally, position: int, results: Sequence[Score | Failure], stopped: str = ""
     ) -> list[Verdict]:
-        """Return the verdicts of an expectation; `stopped` says why the run has ended before, where it did."""
+        """Return the verdicts of an expectation; `stopped` is why the run has ended before, if it did."""
         refusal, trials = tally.refusal(position), len(results) + len(self._extras(tally))
         return [
             refused(test.verdict(), refusal, trials) if refusal else self._verdict(test, tally, results, stopped)
@@ -352,7 +352,7 @@ class Statistician:
     def _signs(
         self, tally: Tally, position: int, results: Sequence[Score | Failure], run: RunRecord
     ) -> tuple[str, ...]:
-        """Return what in the ratings of an expectation speaks against its judges."""
+        """Return signs in the ratings of an expectation against its judges."""
         signs = tally.plan.signs(position)
         if signs is None:
             return ()
@@ -363,7 +363,7 @@ class Statistician:
         return signs.warnings(run.judge_model, prepared.controls if prepared else ())
 
     def _verdict(self, test: RunningTest, tally: Tally, results: Sequence[Score | Failure], stopped: str) -> Verdict:
-        """Conclude; too many lost trials make an error, unless what is left proves a side against the worst case."""
+        """Conclude; too many lost trials make an error, unless the rest proves a side against the worst case."""
         verdict = test.verdict()
         if unanswered := next(filter(None, (each.said for each in (self._unanswered, *self._beside))), ""):
             unknown = replace(verdict, estimate=None)
@@ -392,7 +392,7 @@ class Statistician:
         return None
 
     def _explained(self, verdict: Verdict, test: RunningTest, tally: Tally, stopped: str) -> Verdict:
-        """Return a verdict that is no pass, with what was left out, and what ended its trials before it."""
+        """Return a verdict that is no pass, with the left-out trials, and the reason its trials ended before it."""
         notes = [verdict.explanation]
         if test.excluded:
             notes.append(f"left out: {counted_of(len(test.excluded), 'trial')}, because the app failed there")

@@ -15,16 +15,16 @@ WHO = "the handler"
 
 
 def named(handler: object) -> str:
-    """Return what a handler, or the generator that it gave, is called in errors, with where it stands."""
+    """Return the name of a handler, or of its generator, in errors, with its place."""
     place = defined_at(handler)
     return f"{WHO} ({place})" if place else WHO
 
 
 @dataclass(slots=True)
 class _Joined:
-    """What was yielded so far; an AppResponse says what else is to be known of the answer.
+    """The chunks so far; an AppResponse adds the other data of the answer.
 
-    Its text is said after the others, but for one that repeats them all, whatever the spaces: then it is the answer.
+    Its text follows the others, unless it repeats them all, whatever the spaces: then it is the answer.
     """
 
     clock: float
@@ -34,7 +34,7 @@ class _Joined:
     first: float | None = None
 
     def add(self, chunk: object) -> None:
-        """Take in a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
+        """Add a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
         if isinstance(chunk, AppResponse):
             self.rest, chunk = chunk, chunk.response
             if isinstance(chunk, str) and "".join(chunk.split()) == "".join("".join(self.texts).split()):

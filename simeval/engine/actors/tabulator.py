@@ -31,7 +31,7 @@ from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
 
 
 class Tabulator:
-    """Keeps of every answer its numbers, and what a scorer of the whole dataset wants to see; texts are in the store.
+    """Keeps the numbers of every answer, and the values for a scorer of the whole dataset; texts are in the store.
 
     Answers may come in any order: nothing is concluded before the last, and each has its place.
     """
@@ -58,7 +58,7 @@ class Tabulator:
         self._recalled = known.first_whole(plan)  # how many of the first answers are known
         self._came, self._unusable = 0, ""
         self._unanswered = Unanswered(asked="example")
-        self._stored = stored  # the rows of a run in the store; None where they are kept here
+        self._stored = stored  # the rows of a run in the store; None if they are kept here
         self._kept: dict[int, Row] = {}
         measured = {column.label for column in self._columns if not column.measure.evaluators}
         self._concluded = frozenset(column.label for column in self._columns) - measured
@@ -75,7 +75,7 @@ class Tabulator:
                 self._on_trial(1, 0)
 
     def _prepare(self, found: Prepared) -> None:
-        """Take what was made ready; where nothing can be measured, only the answers come that are known."""
+        """Process a preparation; if nothing can be measured, only the known answers come."""
         for place, prepared in found.found.items():
             self._columns[place].prepared = prepared
             if prepared.failure is not None:
@@ -111,7 +111,7 @@ class Tabulator:
         ]
 
     def result(self, run: RunRecord, *, unusable: str = "") -> ExperimentResult:
-        """Return what was found by now; `unusable` says which model ended the run because it cannot be used."""
+        """Return the results by now; `unusable` names the model that ended the run because it cannot be used."""
         self._unusable = unusable
         measured = [column for column in self._columns if not column.measure.evaluators]
         concluded = [column for column in self._columns if column.measure.evaluators]
@@ -174,7 +174,7 @@ class Tabulator:
         crashed = sum(self._crashed)
         make = partial(MetricResult, scorer=column.label, crashed=crashed)
         direction_of = column.measure.scorer.direction_of
-        if not column.measured and self._came:  # what was never measured must not vanish from sight
+        if not column.measured and self._came:  # an answer that was never measured must not vanish from sight
             nothing, missing = Estimate(value=None, n=0), self._came - crashed
             return [
                 make(path=path, kind="mean", estimate=nothing, missing=missing, direction=direction_of(path))
@@ -223,7 +223,7 @@ class Tabulator:
         }
 
     def _summary(self, column: MeasuredColumn) -> Mapping[str, Estimate]:
-        """Return what a scorer says of the whole dataset; what it raises is a failure of its own."""
+        """Return a scorer's figures on the whole dataset; its error is a failure of its own."""
         if not column.summarizes:
             return {}
         excludes = self._settings.on_app_error == "exclude"
@@ -272,7 +272,7 @@ class Tabulator:
         return verdict
 
     def _group(self, results: Sequence[Score | Failure | None], place: int) -> list[float | None]:
-        """Return the values of one example's answers: NaN where one is missing, None where the app failed."""
+        """Return the values of one example's answers: NaN for a missing one, None if the app failed."""
         times, excludes = self._plan.repetitions, self._settings.on_app_error == "exclude"
         group: list[float | None] = []
         for result in results[place * times : (place + 1) * times]:

@@ -1,4 +1,4 @@
-"""What has been concluded on of one scenario so far, and where it stands."""
+"""The conclusions so far on one scenario, and its status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,11 +22,11 @@ SELDOM = 20  # of so many trials one more is worth another look at the interval
 
 @dataclass(slots=True)
 class Tally:
-    """What has been concluded on of one scenario so far.
+    """The conclusions so far on one scenario.
 
-    `failed` counts each expectation's lost trials, `faulty` those that its simulated users' faults cost. `tests` holds
-    one for each evaluator of each expectation; `prepared` is what was made ready for it. `extras` are judgements that
-    came after the end. `recalled` counts the first trials of which all is known: they cost nothing.
+    `failed` counts each expectation's lost trials, `faulty` those lost by its simulated users' faults. `tests` holds
+    one for each evaluator of each expectation; `prepared` is its preparation. `extras` are judgements that came after
+    the end. `recalled` counts the first trials with complete results: they cost nothing.
     """
 
     plan: ScenarioPlan
@@ -38,7 +38,7 @@ class Tally:
     order: InOrder[Judgement] = field(default_factory=InOrder)
     judgements: list[Judgement] | Spilled = field(default_factory=list)
     extras: list[Judgement] = field(default_factory=list)
-    ended_by: Requirement | None = None  # where it has ended, and was looked at since
+    ended_by: Requirement | None = None  # if it has ended, and was looked at since
     undecided_because: str = ""  # why it needs no more trials, though it is not settled
     _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
 
@@ -51,7 +51,7 @@ class Tally:
         recalled: int,
         spill: SpillFile | None = None,
     ) -> Self:
-        """Return that of a scenario of which nothing has been concluded yet; `spill` is where its judgements go."""
+        """Return the tally of a scenario without any conclusions; `spill` is where its judgements go."""
         places = len(plan.measures)
         judgements: list[Judgement] | Spilled = [] if spill is None else Spilled(spill)
         return cls(plan, tests, [0] * places, [0] * places, recalled, judgements=judgements)
@@ -79,7 +79,7 @@ class Tally:
         return self.refusal(position) is not None or all(test.settled for test in self.tests[position])
 
     def refusal(self, position: int) -> Failure | None:
-        """Return why an expectation cannot be judged; None where it can be."""
+        """Return why an expectation cannot be judged; None if it can be."""
         prepared = self.prepared.get(position)
         return prepared.failure if prepared else None
 
@@ -132,7 +132,7 @@ class Tally:
         return self.plan.measures[place].evaluators[number]
 
     def _found(self, place: int, number: int) -> str:
-        """Say what was observed; not after each trial of many, for some intervals take 20 ms."""
+        """Describe the observed value; not after each trial of many, for some intervals take 20 ms."""
         test, evaluator = self.tests[place][number], self._evaluator(place, number)
         n, said = self._shown.get((place, number), (0, ""))
         if test.index >= n + max(1, n // SELDOM):
@@ -142,7 +142,7 @@ class Tally:
 
 
 def outcome_of(result: Score | Failure, on_app_error: OnAppError) -> Taken:
-    """Return what an evaluator takes for a result."""
+    """Return an evaluator's input for a result."""
     if isinstance(result, Score):
         return result.value
     if result.is_miss(leaves_out_crashes=on_app_error == "exclude"):
@@ -159,5 +159,5 @@ def show_found(evaluator: Evaluator, verdict: Verdict) -> str:
 
 
 def _strain(test: RunningTest) -> float:
-    """Return how much of what it bears a test has borne."""
+    """Return the share of its tolerance that a test has used."""
     return 0.0 if test.misses is None or test.allowed is None else test.misses / (test.allowed + 1)

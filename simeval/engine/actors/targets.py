@@ -1,4 +1,4 @@
-"""What is tried on a dataset: an app's handler, or a function of an example's inputs."""
+"""The target of a dataset: an app's handler, or a function of an example's inputs."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -22,9 +22,9 @@ _ASKING = {"instruction", "instructions", "question", "prompt", "query"}  # besi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is evaluated: its actor and the name reports show for it.
+    """The target of an evaluation: its actor and its name in reports.
 
-    `model` is the name of the model that it is, where it is one; `takes_columns` says that it is a function of columns.
+    `model` is its name if it is a model; `takes_columns` is whether it is a function of columns.
     """
 
     app: App
@@ -36,8 +36,8 @@ class Target:
 def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
     """Return whether a target is a function of columns, and not an app's handler of messages or no function.
 
-    It is one where each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
-    metadata are not for the app. Raises DefinitionError where it is neither.
+    It is one if each parameter that it requires is an input, or "inputs", all of them, or "seed"; references and
+    metadata are not for the app. Raises DefinitionError if it is neither.
     """
     if not callable(target):
         return False
@@ -59,7 +59,7 @@ def takes_columns(target: Callable[..., Any], dataset: Dataset) -> bool:
 
 
 def require_one_input(dataset: Dataset) -> None:
-    """Raise DefinitionError where an app that takes one text could be told several columns of a dataset."""
+    """Raise DefinitionError if an app that takes one text could be given several columns of a dataset."""
     inputs = next(iter(dataset)).inputs
     if len(inputs) < 2 or ("input" in inputs and _ASKING.isdisjoint(map(str.lower, inputs))):
         return
@@ -112,10 +112,10 @@ async def _awaited(returned: Any, who: str) -> Any:
 
 
 def as_response(returned: object, who: str) -> Any:
-    """Return what a function of columns returned as an app's response; what is no text is kept beside its JSON.
+    """Return the result of a function of columns as an app's response, with values that are no texts also as JSON.
 
     Dataclasses and pydantic models are objects of JSON. Raises AppFailure, naming `who` returned it, for nothing and
-    for what is neither a text nor JSON.
+    for anything but a text or JSON.
     """
     if isinstance(returned, AppResponse):
         return returned

@@ -15,7 +15,7 @@ _NONE = -1  # the number of an answer without a text
 
 @dataclass(slots=True)
 class TextTally:
-    """Which text each of `length` answers has; `first` is where one stood first, an answer and a place in it."""
+    """The text of each of `length` answers; `first` is where each occurred first, an answer and a place in it."""
 
     length: int
     first: tuple[int, int]
@@ -27,13 +27,13 @@ class TextTally:
 
     def take(self, index: int, text: str) -> None:
         """Put the text of an answer in its place."""
-        is_full = len(self._numbers) > MOST_CATEGORIES  # then the last number stands for all texts
+        is_full = len(self._numbers) > MOST_CATEGORIES  # then the last number means all texts
         self._answers[index] = MOST_CATEGORIES if is_full else self._numbers.setdefault(text, len(self._numbers))
 
     def shares(self, repetitions: int, alpha: float) -> Mapping[str, Estimate]:
         """Return the share of each category, of the answers with a text, the most frequent first.
 
-        Of too many different texts there is one entry, which says so.
+        If there are too many different texts there is one entry, which counts them.
         """
         if len(self._numbers) > MOST_CATEGORIES:
             known = [nan if number == _NONE else 1.0 for number in self._answers]

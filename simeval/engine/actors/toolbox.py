@@ -28,7 +28,7 @@ class Toolbox:
 
     @classmethod
     def of(cls, given: Tools | None, *, whose: str) -> "Toolbox":
-        """Return the toolbox of functions, by name or in a list. Raises WorldError for what is neither."""
+        """Return the toolbox of functions, by name or in a list. Raises WorldError for anything else."""
         named = given if isinstance(given, Mapping) else {getattr(each, "__name__", ""): each for each in given or ()}
         if not all(isinstance(name, str) and name and callable(each) for name, each in named.items()):
             raise WorldError(f"has {whose} that are no functions by their names, nor a list of them: {given!r:.120}")
@@ -36,9 +36,9 @@ class Toolbox:
         return cls({name: _noting(name, each, made) for name, each in named.items()}, made)
 
     def taken(self, reported: Sequence[Mapping[str, Any]] = ()) -> tuple[Mapping[str, Any], ...]:
-        """Return the calls since the last time, and of those `reported` otherwise the ones of tools that are not here.
+        """Return the calls since the last time, and the `reported` calls of tools that are not here.
 
-        What the app says of a tool in here is left out: whether that was called is known.
+        The app's own report on a tool in here is left out: its calls are known.
         """
         made, self._made[:] = [*self._made], []
         others = [call for call in reported if _name(call) not in self.tools]
@@ -52,7 +52,7 @@ def _name(call: Mapping[str, Any]) -> Any:
 
 
 def _noting(name: str, tool: Tool, made: list[dict[str, Any]]) -> Tool:
-    """Return a tool that notes its calls; it is async where it was."""
+    """Return a tool that records its calls; it is async if it was."""
 
     def begun(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         entry = {"name": name, "arguments": opened(_arguments(tool, args, kwargs)), "error": "it did not end"}
@@ -78,7 +78,7 @@ async def _awaited(entry: dict[str, Any], answer: Awaitable[Any]) -> Any:
 
 
 def _ended(entry: dict[str, Any], came: Any) -> Any:
-    """Note what came of a call, and return it. Raises what the tool raised."""
+    """Record the result of a call, and return it. Raises the tool's own error."""
     if isinstance(came, Caught):
         entry["error"] = said_of(came.error)
         raise came.error

@@ -10,21 +10,21 @@ from simeval.core.trial import Judgement
 from simeval.engine.actors.silence import Silence
 from simeval.results.failures import kind_of, without_turn
 
-_CHANGING = re.compile(r"\d+")  # what may differ between errors that are one
-FIRST_FEW = 5  # conversations after which it is told
+_CHANGING = re.compile(r"\d+")  # the parts in which equal errors may differ
+FIRST_FEW = 5  # conversations before the warning
 GIVEN_UP = 10  # conversations after which no further one is held
 SHOWN_KINDS = 3  # of errors
 
 
 @dataclass(slots=True)
 class Unanswered:
-    """Looks whether an app has answered anything by now, and warns once where the first few conversations got none.
+    """Checks whether an app has answered anything by now, and warns once if the first few conversations got none.
 
-    It is known by its `silence` to answer in conversations that are under way.
+    Its `silence` shows whether it answers in conversations in progress.
     """
 
     who: str = "your app"
-    asked: str = "conversation"  # as what it is counted
+    asked: str = "conversation"  # the noun of its count
     silence: Silence | None = None
     taken: int = 0
     has_answered: bool = False
@@ -33,7 +33,7 @@ class Unanswered:
     _errors: dict[str, str] = field(default_factory=dict)  # the first error of each kind
 
     def take(self, judgement: Judgement, *, is_recalled: bool = False) -> None:
-        """Look at one more trial that counts; one that is recalled was held by an earlier attempt."""
+        """Check one more trial that counts; a recalled one was held by an earlier attempt."""
         failure = judgement.failure
         self.taken += 1
         self._new += not is_recalled
@@ -48,7 +48,7 @@ class Unanswered:
 
     @property
     def said(self) -> str:
-        """Say why nothing can be concluded, where the app never answered; else nothing."""
+        """Return why nothing can be concluded, if the app never answered; else ""."""
         if self.has_answered or not self._kinds:
             return ""
         return f"{self.who} never answered in {counted_of(self.taken, self.asked)}: {self._causes}"
@@ -64,7 +64,7 @@ class Unanswered:
 
     @property
     def _causes(self) -> str:
-        """Name the errors, each kind with how often it came, where there are several."""
+        """Name the errors, each kind with its count, if there are several."""
         if len(self._kinds) == 1:
             return next(iter(self._errors.values()))
         shown = [f"{times} x {self._errors[kind]}" for kind, times in self._kinds.most_common(SHOWN_KINDS)]

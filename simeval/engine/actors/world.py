@@ -26,7 +26,10 @@ from simeval.errors import WorldError
 
 @dataclass(frozen=True, slots=True)
 class OpenWorld:
-    """The world of one trial; looking at it may take so many seconds. `session` gives what the app's is called now."""
+    """The world of one trial; reading its state may take so many seconds.
+
+    `session` gives the app's present name of the conversation.
+    """
 
     world: World
     toolbox: Toolbox
@@ -35,11 +38,11 @@ class OpenWorld:
     session: Callable[[], str | None] = lambda: None
 
     def hands(self) -> Hands:
-        """Return what the trial's user does with its tools."""
+        """Return the hands of the trial's user, with its tools."""
         return Hands(self.users.tools, self.users.taken)
 
     async def seen(self, conversation: Conversation) -> Conversation:
-        """Return a conversation with what is true of the world now; what cannot be looked at says why."""
+        """Return a conversation with the present state of the world; a part that cannot be read has its reason."""
         if not conversation.messages:
             return conversation
         began = anyio.current_time()
@@ -65,7 +68,7 @@ async def open_world(
 ) -> AsyncIterator[OpenWorld]:
     """Open the world of a trial, and close it; either may take so many seconds. `session` is as of OpenWorld.
 
-    Raises WorldError where it cannot be opened. That it cannot be closed costs no trial.
+    Raises WorldError if it cannot be opened. A failure to close it costs no trial.
     """
     opened = False
     with anyio.CancelScope(deadline=anyio.current_time() + seconds) as life:  # left in the task that entered it
@@ -100,7 +103,7 @@ async def _entered(make: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 def world_of(world: Any, seconds: float) -> OpenWorld:
-    """Return what a world gives. Raises WorldError for what is no world."""
+    """Return the parts of a world. Raises WorldError for anything but a world."""
     if not isinstance(world, World):
         raise WorldError(f"has no method state(): entering it gave {world!r:.80}")
     app, users = (Toolbox.of(getattr(world, name, None), whose=name) for name in ("tools", "user_tools"))

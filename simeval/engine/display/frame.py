@@ -1,4 +1,4 @@
-"""What the live screen shows: a line for each scenario, and below them what the run does, waits for and costs.
+"""The live screen: a line for each scenario, and below them the run's work, waits and costs.
 
 A frame is pure: a view, a size and a terminal give its lines, none of them wider than the screen.
 """
@@ -18,11 +18,11 @@ from simeval.engine.flow.standing import Requirement, Standing
 from simeval.results.screen.requirement import COLOURS, SIGNS
 from simeval.results.text import MARKS
 
-WIDE = 110  # cells from which on there is room for longer bars
+WIDE = 110  # the least cells with room for longer bars
 BAR, WIDE_BAR = 8, 16
 COUNT, MISSES, FOUND, ASKED = 9, 8, 20, 6  # cells of the columns
 MOST_MODELS, MOST_MESSAGES = 3, 4
-FEWEST_ROWS = 3  # of scenarios, where there is room for anything else
+FEWEST_ROWS = 3  # of scenarios, if there is room for anything else
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class View:
 
 
 def frame(view: View, terminal: Terminal, rows: int) -> list[str]:
-    """Return the lines of the screen, at most `rows`; of what does not fit the least important is left out first."""
+    """Return the lines of the screen, at most `rows`; if there are too many, the least important are left out."""
     width = max(terminal.width, 1)
     foot = [fitted(line, width) for line in [_run(view), _cost(view), *_models(view), _oldest(view)]]
     messages = [fitted(each, width) for each in view.messages[-MOST_MESSAGES:]]
@@ -104,7 +104,7 @@ def _columns(width: int) -> str:
 
 
 def _scenarios(standings: Sequence[Standing], terminal: Terminal, room: int) -> list[str]:
-    """Return a line for each scenario; where they are too many, for those under way first, and a count of the rest."""
+    """Return a line for each scenario; if they are too many, for those in progress first, and a count of the rest."""
     if len(standings) <= room:
         return [_line(each, terminal) for each in standings]
     shown = sorted(range(len(standings)), key=lambda place: _rank(standings[place]))[: max(0, room - 1)]
@@ -178,7 +178,7 @@ def _short(number: int) -> str:
 
 
 def _models(view: View) -> list[str]:
-    """Say of each model how many calls are under way, and how many are held back for what."""
+    """Describe each model's calls in progress, and the ones held back with the reason."""
     by_model: dict[str, list[Wait]] = {}
     for wait in view.waits:
         if not wait.role.startswith("turn"):

@@ -7,7 +7,7 @@ from simeval.core.usage import Usage
 from simeval.engine.plans.budget import show_dollars
 
 WINDOW_SECONDS = 120.0  # a rate is that of so long a time
-FEWEST_TRIALS = 5  # from which on a rate says something
+FEWEST_TRIALS = 5  # the least number for a meaningful rate
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Throughput:
 
 
 def show_calls(used: Usage) -> str:
-    """Write how many calls there were, and what they cost."""
+    """Write how many calls there were, and their cost."""
     cost = "" if used.cost_usd is None else f", {show_dollars(used.cost_usd)}"
     return f"{used.calls:,} calls{cost}"
 

@@ -21,7 +21,7 @@ from simeval.engine.display.pace import Throughput, show_calls, show_rate, show_
 from simeval.engine.display.screen import Screen
 from simeval.engine.flow.standing import Standing
 
-BAR_SECONDS = 1.0  # between looks at what stands behind the bar
+BAR_SECONDS = 1.0  # between updates of the text behind the bar
 FRAME_SECONDS = 0.5
 LINE_SECONDS = 30.0
 
@@ -34,7 +34,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs only
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What can be seen of a run, whenever it is looked at; `heading` names it, `most_calls` is a model's limit."""
+    """The observable state of a run at any time; `heading` names it, `most_calls` is a model's limit."""
 
     usage: Callable[[], Usage]
     in_flight: Callable[[], int]
@@ -60,7 +60,7 @@ class Progress:
 
     @asynccontextmanager
     async def watched(self, look: Look) -> AsyncIterator[None]:
-        """Show how far the run is until this is left. What is raised inside comes out in an exception group.
+        """Show the progress of the run until this is left. Errors raised inside come out in an exception group.
 
         A line, and the screen, also estimate how long all trials that are left may take.
         """
@@ -74,11 +74,11 @@ class Progress:
                 yield
             finally:
                 tasks.cancel_scope.cancel()
-                self._bar.set_postfix_str(show_calls(look.usage()))  # what stays on the screen is how it ended
+                self._bar.set_postfix_str(show_calls(look.usage()))  # the last state stays on the screen
 
     async def _keep_the_screen(self, look: Look, pace: Throughput) -> None:
         began = monotonic()
-        await anyio.sleep(FRAME_SECONDS)  # what is over by then needs no screen
+        await anyio.sleep(FRAME_SECONDS)  # a run that is over by then needs no screen
         with Screen(sys.stderr) as screen:
             while True:
                 screen.paint(self._view(look, pace, began, screen.messages))
@@ -135,10 +135,10 @@ def progress_of(total: int, display: Display | None) -> Iterator[Progress]:
 
 
 def form_of(display: Display | None) -> Form:
-    """Return how a run is shown: "plain" is a bar on a terminal, and lines elsewhere; "log" lines anywhere.
+    """Return the form of a run's display: "plain" is a bar on a terminal, and lines elsewhere; "log" lines anywhere.
 
-    Where nothing is named, it is shown where the log shows INFO: live on a terminal, unless the log tells everything or
-    a CI job only looks like a terminal, and else plain.
+    By default it is shown if the log shows INFO: live on a terminal, unless the log is detailed or a CI job only looks
+    like a terminal, and else plain.
     """
     is_terminal = sys.stderr.isatty()
     if display is None:

@@ -1,4 +1,4 @@
-"""The live screen: a terminal's other screen, painted anew with each frame, and left as if it had never been there."""
+"""The live screen: a terminal's other screen, painted again with each frame, and left as if it had never been there."""
 
 import logging
 import os
@@ -16,14 +16,14 @@ from simeval.engine.display.frame import MOST_MESSAGES, View, frame
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"  # the other screen, no cursor, no line goes on in the next
 LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 BEGIN, END = "\x1b[?2026h\x1b[0m\x1b(B\x1b[H", "\x1b[J\x1b[?2026l"  # shown at once, by terminals that can
-MOST_KEPT = 1_000_000  # characters of what is printed meanwhile
+MOST_KEPT = 1_000_000  # characters of output printed meanwhile
 
 
 class Screen:
     """Paints frames on a terminal while it is entered.
 
-    What anybody prints meanwhile is taken, its last lines are `messages` of the frame, and it is printed when the
-    screen is left: it cannot spoil a frame, nor is it lost. Of very much the beginning is, and that is said.
+    Output printed meanwhile is held back, its last lines are `messages` of the frame, and it is printed when the screen
+    is left: it cannot spoil a frame, nor is it lost. If it is very long its beginning is kept, with a note.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -71,7 +71,7 @@ class Screen:
 
 
 class _Printed:
-    """What was printed while the screen was shown, in its order, and where to."""
+    """The output printed while the screen was shown, in its order, with its streams."""
 
     def __init__(self) -> None:
         self._pieces: deque[tuple[TextIO, str]] = deque()
@@ -105,7 +105,7 @@ class _Printed:
 
 
 class _Taking:
-    """Stands in the place of a stream: takes what is written, and is like the stream in everything else."""
+    """Replaces a stream: collects the output, and is like the stream in everything else."""
 
     def __init__(self, stream: TextIO, printed: _Printed) -> None:
         self._stream, self._printed = stream, printed
@@ -129,14 +129,14 @@ class _Taking:
 
 
 def _write_to(stream: TextIO, text: str) -> None:
-    """Write all of a text; what the stream has no bytes for, such as half of a surrogate pair, as its code."""
+    """Write all of a text; characters the stream cannot encode, such as half of a surrogate pair, as their codes."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
 
 
 def _move_logs(stream: Any, to: Any) -> None:
-    """Have what loggers write to a stream written to another: their handlers hold it since they were made."""
+    """Redirect the output of loggers from a stream to another: their handlers have held it since they were made."""
     named = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
     for handler in [handler for logger in (logging.root, *named) for handler in logger.handlers]:
         if isinstance(handler, logging.StreamHandler) and handler.stream is stream:

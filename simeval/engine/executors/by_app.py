@@ -1,4 +1,4 @@
-"""Several apps in one run: each scenario is asked of each; which one a trial is of is told by its scenario's place."""
+"""Several apps in one run: each scenario is put to each; the place of a trial's scenario identifies its app."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from simeval.engine.executors.executor import LocalExecutor
 
 @dataclass(frozen=True, slots=True)
 class ByApp:
-    """An executor that has one for each app; each has so many `scenarios`, which stand together."""
+    """An executor with one for each app; each has so many `scenarios`, side by side."""
 
     executors: Sequence[LocalExecutor]
     scenarios: int

@@ -19,17 +19,17 @@ class Source(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the run's record is to say of its conversations at the end."""
+        """Return notes on its conversations for the run's record at the end."""
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return the conversation of a trial."""
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Return one that was held before as `hold` gave it."""
+        """Return a conversation that was held before as `hold` gave it."""
 
 
 class Executor(Source, Protocol):
-    """Where conversations come from, and who measures them."""
+    """The source of conversations, and their judge."""
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
         """Return a score or a failure for each expectation; `known` are those there are, by their positions."""

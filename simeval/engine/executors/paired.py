@@ -1,9 +1,9 @@
-"""Trials of two apps at once: each conversation of a run has another beside it, of the app that it is held against.
+"""Trials of two apps at once: each conversation of a run is paired with one of the app it is compared with.
 
 [dispatcher] ─Trial─► [the other, then this: hold] ─► [the other, then this: judge] ─Judgement of this─► [statistician]
 
 So a place in flight, a trial of a budget and a trial in the store are a pair, and the statistician, when it takes one,
-knows what the other app came to.
+knows the other app's result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,17 @@ from simeval.engine.executors.executor import Executor
 
 
 class Beside(Protocol):
-    """The other side of each trial; what becomes of it it keeps to itself."""
+    """The other side of each trial; it keeps its results to itself."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the run's record is to say of it."""
+        """Return its notes for the run's record."""
 
     async def hold(self, trial: Trial) -> None:
-        """Have the conversation of a trial with the other app, where it is not there."""
+        """Hold the conversation of a trial with the other app, unless it exists."""
 
     async def judge(self, trial: Trial) -> None:
-        """Measure it, and tell whoever concludes."""
+        """Measure it, and pass the result on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What passes between a run and its workers: "give me a trial"; "here is its conversation, and its scores"."""
+"""The messages between a run and its workers: "give me a trial"; "here is its conversation, and its scores"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from simeval.core.usage import Usage
 class Assignment:
     """One trial for a worker.
 
-    A conversation that was `held` before is only measured, one that was `begun` goes on where it was. Expectations in
-    the places of `settled` need no more scores, of any trial; those of `known` have theirs of this one. `rubrics` are
-    those of its scenario that a model wrote, by their keys.
+    A conversation that was `held` before is only measured, one that was `begun` continues. Expectations in the places
+    of `settled` need no more scores, of any trial; those of `known` have theirs of this one. `rubrics` are those of its
+    scenario that a model wrote, by their keys.
     """
 
     trial: Trial
@@ -29,10 +29,10 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What became of an assignment: the conversation, and a score or a failure for each expectation.
+    """The result of an assignment: the conversation, and a score or a failure for each expectation.
 
-    `usage` is what its worker has used since its last delivery. `unusable` says of a model that no call to it can
-    succeed (its name, the kind of error, the problem): that ends the run, as it does in one process.
+    `usage` is its worker's usage since its last delivery. `unusable` reports a model that no call can reach (its name,
+    the kind of error, the problem): that ends the run, as it does in one process.
     """
 
     conversation: Conversation
@@ -47,7 +47,7 @@ class TrialLost(Exception):
 
 
 class Workers(Protocol):
-    """Those who work for a run elsewhere."""
+    """The workers of a run in other places."""
 
     async def do(self, assignment: Assignment) -> Delivery:
         """Have a trial held and measured, once. Raises TrialLost where its worker is lost."""

@@ -26,8 +26,8 @@ Rubrics = Mapping[str, Mapping[str, str]]
 class RemoteExecutor:
     """Has trials done by workers, each once.
 
-    `rubrics` are those that the run judges by; they fill up as scenarios are prepared. What workers use is added to
-    `ledger`. Conversations in `begun` go on where they were.
+    `rubrics` are those that the run judges by; more come as scenarios are prepared. The usage of workers is added to
+    `ledger`. Conversations in `begun` continue.
     """
 
     workers: Workers
@@ -61,7 +61,7 @@ class RemoteExecutor:
         return TrialConversation(trial, delivery.conversation, delivery.failure, columns)
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
-        """Return what was delivered with a conversation; one that was held before is measured now."""
+        """Return the scores delivered with a conversation; one that was held before is measured now."""
         trial, measures = held.trial, len(self.plans[held.trial.scenario].measures)
         results = self._results.pop(trial, None)
         if held.failure is not None:
@@ -87,7 +87,7 @@ class RemoteExecutor:
         return (UNNEEDED,) * measures if delivery is None else delivery.results
 
     async def _done(self, assignment: Assignment) -> Delivery | None:
-        """Have a trial done; None where it is not needed any more. Raises TrialLost and ModelUnusable."""
+        """Have a trial done; None if it is not needed any more. Raises TrialLost and ModelUnusable."""
         scenario = assignment.trial.scenario
         places = range(len(self.plans[scenario].measures))
         settled = {place for place in places if self.demand.is_settled(scenario, place)}

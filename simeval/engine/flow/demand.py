@@ -1,4 +1,4 @@
-"""What goes back through the line: which trials are needed, the credits to deal them, and the slots they take."""
+"""The way back through the line: the trials needed, the credits to deal them, and the slots they take."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from simeval.core.trial import Trial
 
 @dataclass(slots=True)
 class TrialScope:
-    """The permission of a trial to go on; where it is taken away, the scope around its work is cancelled."""
+    """The permission of a trial to go on; if it is withdrawn, the scope around its work is cancelled."""
 
     cancel_scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _is_busy: bool = False
@@ -66,11 +66,11 @@ class TrialSlots:
 
 
 class Demand:
-    """What the end of a run's line wants of its beginning; the one thing that stages share.
+    """The demand of a run's end on its beginning; the one thing that stages share.
 
-    Whoever concludes says which trials of each scenario can be needed, and gives a slot back for each that has come.
-    The dispatcher takes a credit, the right to deal one more trial of a scenario, and a slot for each trial; whoever
-    works on a trial holds a scope, which ends when the trial is not needed any more.
+    The actor that concludes sets how many trials of each scenario can be needed, and gives a slot back for each that
+    has come. The dispatcher takes a credit, the right to deal one more trial of a scenario, and a slot for each trial;
+    a worker on a trial holds a scope, which ends when the trial is not needed any more.
 
     `credits` has room for `largest` of them, as many as all scenarios can have trials. Used as a context: left, it
     gives all slots back.
@@ -95,7 +95,7 @@ class Demand:
         self.slots.give_back_all()
 
     def grant(self, scenario: int, trials: int) -> None:
-        """Need at least this many trials of a scenario. What has been needed may be under way, and stays so."""
+        """Need at least this many trials of a scenario. Trials that were needed may be in progress, and stay so."""
         self._limits[scenario] = max(self._limits[scenario], trials)
         while self._granted[scenario] < trials:
             try:
@@ -126,7 +126,7 @@ class Demand:
         self._settled.add((scenario, place))
 
     def limit(self, scenario: int) -> int:
-        """Return how many trials of a scenario can be needed, by what is known."""
+        """Return how many trials of a scenario can be needed, by present knowledge."""
         return self._limits[scenario]
 
     def needs(self, scenario: int, index: int) -> bool:
@@ -152,7 +152,7 @@ class Demand:
 
     @contextmanager
     def preparing(self, scenario: int) -> Iterator[None]:
-        """Hold a scope in which a scenario is prepared; it is cancelled when the scenario is closed."""
+        """Hold a scope for the preparation of a scenario; it is cancelled when the scenario is closed."""
         with anyio.CancelScope() as scope:
             self._preparing[scenario] = scope
             if self.is_closed(scenario):

@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class InOrder(Generic[T]):
-    """Holds what came early until everything before it has come. Numbers start at 0, each comes once."""
+    """Holds early items until everything before them has come. Numbers start at 0, each comes once."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, T] = {}
@@ -15,11 +15,11 @@ class InOrder(Generic[T]):
 
     @property
     def waiting(self) -> Mapping[int, T]:
-        """What came early, by its number."""
+        """Return the early items, by number."""
         return self._waiting
 
     def push(self, number: int, item: T) -> list[T]:
-        """Take an item and give those that can be released now, in order.
+        """Add an item and return those that can be released now, in order.
 
         Raises ValueError for a number that has come before.
         """

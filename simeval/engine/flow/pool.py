@@ -1,4 +1,4 @@
-"""A pool: workers that take items from an inbox and put what they make of them into an outbox."""
+"""A pool: workers that take items from an inbox and put the results into an outbox."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -23,8 +23,8 @@ async def run_pool(
 ) -> None:
     """Work through the inbox with `workers` at once; close the outbox when the inbox has ended.
 
-    What `work` raises becomes a value through `on_error`, except errors that end the run. Each item has a task of its
-    own, so that what code of the user's leaves behind there (context variables) reaches no other item.
+    Errors of `work` become values through `on_error`, except errors that end the run. Each item has a task of its own,
+    so that context variables set by the user's code reach no other item.
     """
     places = anyio.Semaphore(workers, fast_acquire=True)
 

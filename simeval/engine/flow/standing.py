@@ -1,4 +1,4 @@
-"""Where a scenario stands while its run goes on."""
+"""The status of a scenario while its run goes on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from simeval.core.trial import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """One requirement as it stands: of one that has ended its outcome, of one that goes on the misses it still bears.
+    """The status of one requirement: its outcome if it has ended, else the misses it still tolerates.
 
-    `found` is what was observed, with its interval, and `bar` what is asked for, both in words. Before the end the
-    interval is that of a fixed sample: a description, and not what the verdict will rest on.
+    `found` is the observed value, with its interval, and `bar` the required one, both in words. Before the end the
+    interval is that of a fixed sample: a description, and not the basis of the verdict.
     """
 
     bar: str
@@ -23,9 +23,9 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A scenario: the trials concluded on, and those that its verdicts can need by what is known; 0 before it begins.
+    """A scenario: the trials concluded on, and those its verdicts can need by present knowledge; 0 at first.
 
-    `requirement` makes the one that shows best how it stands; None where there is none.
+    `requirement` makes the one that shows its status best; None without one.
     """
 
     title: str

@@ -35,7 +35,7 @@ class UnderWay:
     def seconds_left(self) -> float | None:
         """Return how long it is until all have ended, if none takes longer than the longest did; None before any has.
 
-        It is what the youngest of them has to go.
+        It is the remaining time of the youngest of them.
         """
         if self._longest is None or not self._since:
             return None if self._since else 0.0
@@ -46,8 +46,8 @@ class UnderWay:
 class StopSignal:
     """Ends a run before its verdicts are settled, from its own thread or another. The first reason counts.
 
-    `dealing` is the scope in which trials are dealt, `line` that of the whole line of pools; `under_way` tells how long
-    an end in order takes.
+    `dealing` is the scope that deals trials, `line` that of the whole line of pools; `under_way` gives the time that an
+    end in order takes.
     """
 
     reason: str = ""
@@ -63,7 +63,7 @@ class StopSignal:
         self._at_home(self.dealing.cancel)
 
     def end(self, reason: str) -> None:
-        """End all that is under way; what was finished stays."""
+        """End everything in progress; finished results stay."""
         self.stop(reason)
         self._at_home(self.line.cancel)
 

@@ -1,1 +1,1 @@
-"""What a run will do: plans, fingerprints, budgets, what is resumed."""
+"""The plan of a run: plans, fingerprints, budgets, resuming."""

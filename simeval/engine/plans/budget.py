@@ -1,4 +1,4 @@
-"""Budgets: what a run may spend at most, and whether one more trial can be paid for."""
+"""Budgets: a run's limits on spending, and whether one more trial can be paid for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -14,7 +14,7 @@ MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may spend, earlier attempts included; None is no limit.
+    """The limits of a run's spending, earlier attempts included; None is no limit.
 
     Calls that failed and calls that were ended early count.
     """
@@ -37,7 +37,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What something takes or has taken: calls, tokens of prompts and replies, US dollars."""
+    """The cost of something: calls, tokens of prompts and replies, US dollars."""
 
     calls: float = 0
     tokens: float = 0.0
@@ -45,7 +45,7 @@ class Cost:
 
     @classmethod
     def of(cls, usage: Usage) -> "Cost":
-        """Return what was used; a cost that is not known is none."""
+        """Return the cost of a usage; an unknown cost is none."""
         return cls(
             calls=usage.calls + usage.ended_calls,
             tokens=usage.prompt_tokens + usage.completion_tokens,
@@ -63,18 +63,18 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Says whether one more trial can be paid for.
+    """Decides whether one more trial can be paid for.
 
-    A trial is admitted while what is spent, what is kept for the rubrics still to be written and the controls still to
-    be shown, and what is kept for each trial in flight and for this one fit into every limit. Kept for a trial are the
-    calls of `trial`, which are as many as any trial of the suite can make: so without retries `max_calls` is never
-    exceeded, and less than that is left when the run stops. Its tokens and its cost have no upper bound: what is kept
-    is that of `trial` until one has ended, then the mean of those that have (with all that those in flight have used by
-    then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
+    A trial is admitted while the spending so far, the reserve for the rubrics still to be written and the controls
+    still to be shown, and the reserve for each trial in flight and for this one fit into every limit. The reserve of a
+    trial is the calls of `trial`, which are as many as any trial of the suite can make: so without retries `max_calls`
+    is never exceeded, and less than that is left when the run stops. Its tokens and its cost have no upper bound: the
+    reserve is that of `trial` until one has ended, then the mean of those that have (with the usage of those in flight
+    by then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
 
-    `canary` is what all canaries take, until `is_canary_asked`. `rubric` is what one rubric takes, `rubrics_left` gives
-    how many are still to be written; `control` and `controls_left` say the same of controls. `usage` gives what the run
-    has used by role and `seconds` how long it has taken, both with the attempts before this one.
+    `canary` is the cost of all canaries, until `is_canary_asked`. `rubric` is the cost of one rubric, `rubrics_left`
+    gives how many are still to be written; `control` and `controls_left` are the same for controls. `usage` gives the
+    run's usage by role and `seconds` how long it has taken, both with the attempts before this one.
     """
 
     budget: Budget
@@ -89,9 +89,9 @@ class Spending:
     is_canary_asked: Callable[[], bool] = lambda: True
 
     def check(self, unpriced: Sequence[str] = ()) -> None:
-        """Raise DefinitionError where all before trials and one of them cannot be paid for, whatever was spent before.
+        """Raise DefinitionError if the work before trials and one trial cannot be paid for, whatever was spent.
 
-        Also where there is a limit on the cost, and models whose price is not known.
+        Also if there is a limit on the cost, and models whose price is unknown.
         """
         if self.budget.max_cost_usd is not None and unpriced:
             raise DefinitionError(
@@ -104,10 +104,10 @@ class Spending:
                 raise DefinitionError(limit.name, found=limit.too_little(), do="raise it, or leave it out")
 
     def admits(self, *, in_flight: int, finished: int) -> Admission:
-        """Decide on one more trial, where so many others are under way.
+        """Decide on one more trial, with so many others in progress.
 
-        `finished` are the trials that have ended, each once, those of earlier attempts from the start: what they took
-        is in `usage`.
+        `finished` are the trials that have ended, each once, those of earlier attempts from the start: their cost is in
+        `usage`.
         """
         if not self.budget.is_set:
             return "go"
@@ -126,7 +126,7 @@ class Spending:
         return "go"
 
     def _next_trial(self, usage: Mapping[str, Usage], finished: int) -> Cost:
-        """Reckon what one more trial takes."""
+        """Estimate the cost of one more trial."""
         if not finished:
             return self.trial
         of_trials = Cost.of(total({role: used for role, used in usage.items() if role not in BEFORE_TRIALS}))
@@ -134,7 +134,7 @@ class Spending:
         return Cost(calls=self.trial.calls, tokens=mean.tokens, cost_usd=mean.cost_usd)
 
     def _before_trials(self) -> Cost:
-        """Return what is kept for all that is asked before a scenario's trials begin."""
+        """Return the reserve for everything asked before a scenario's trials begin."""
         canary = Cost() if self.is_canary_asked() else self.canary
         return canary + self.rubric * self.rubrics_left() + self.control * self.controls_left()
 
@@ -151,11 +151,11 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """One limit beside what is spent, kept for what comes before trials, and kept for one trial."""
+    """One limit with the spending, the reserve for work before trials, and that for one trial."""
 
     name: str
     most: float
-    kept_for: str  # what comes before trials
+    kept_for: str  # the work before trials
     spent: float
     before: float
     trial: float
@@ -171,7 +171,7 @@ class _Limit:
         return f"{self.name} of {self._show(self.most)} is reached ({spent}; the next trial may take {self._trial})"
 
     def too_little(self) -> str:
-        """Say what it cannot pay for."""
+        """Describe what it cannot pay for."""
         before = f" after {self.kept_for}, which take {self._show(self.before)}" if self.before else ""
         return f"{self._show(self.most)} cannot pay one trial, which may take {self._trial}{before}"
 

@@ -1,4 +1,4 @@
-"""The forecast: what a run will come to in trials, calls, tokens and dollars, before the first call."""
+"""The forecast of a run: its trials, calls, tokens and dollars, before the first call."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,19 +33,19 @@ CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostForecast:
-    """What a run will come to, retries apart.
+    """The forecast of a run, retries apart.
 
-    `at_most` is the usage of each role where every trial is run and every user writes as many messages as they
-    may; `typical` that of `trials_expected` trials (None where only a simulation could tell, and then of all) in
-    which users write a few. How many trials it takes depends on how good the app is, and how long messages are on
-    who writes them: both are guessed, and nothing better can be known before the run. Calls are exact bounds;
-    tokens and costs at most are so only for messages of the guessed length.
+    `at_most` is the usage of each role if every trial is run and every user writes as many messages as they may;
+    `typical` that of `trials_expected` trials (None if only a simulation could compute it, and then of all) with users
+    who write a few. How many trials it takes depends on how good the app is, and how long messages are on their
+    authors: both are guessed, and nothing better can be known before the run. Calls are exact bounds; tokens and costs
+    at most are so only for messages of the guessed length.
 
-    `trial` is what a budget keeps for one trial: the calls of the longest, the typical tokens and cost of the
-    dearest; `rubric` and `control` are what the dearest rubric and the dearest control take, `canary` is what all
-    canaries do. `unpriced`
-    are the models whose price is not known, the embedded ones apart. `longest` are the tokens of each model's longest
-    prompt with its reply, by the model's name. A trial has so many `conversations`, one with each app that is asked.
+    `trial` is a budget's reserve for one trial: the calls of the longest, the typical tokens and cost of the dearest;
+    `rubric` and `control` are the cost of the dearest rubric and the dearest control, `canary` that of all canaries.
+    `unpriced` are the models whose price is unknown, the embedded ones apart. `longest` are the tokens of each model's
+    longest prompt with its reply, by the model's name. A trial has so many `conversations`, one with each app that is
+    asked.
     """
 
     trials_at_most: int
@@ -89,9 +89,8 @@ def forecast(
 ) -> CostForecast:
     """Forecast a run of these plans with the models of these names.
 
-    `app_models` has one for each app that is asked in a trial, None where that is a handler. `prices` gives the price
-    of a model, `canaries` are what each judge is asked before the trials. What the app and scorers of the user's own
-    cost is not known here.
+    `app_models` has one for each app of a trial, None for a handler. `prices` gives the price of a model, `canaries`
+    are each judge's requests before the trials. The cost of the app and of the user's own scorers is not known here.
     """
     names = dict.fromkeys([*judges, user_model, *filter(None, app_models)])
     price = {name: prices(name) for name in names}
@@ -126,7 +125,7 @@ def forecast(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentForecast:
-    """What an experiment will come to, retries apart; `trial`, `rubric` and all else as in a CostForecast.
+    """The forecast of an experiment, retries apart; `trial`, `rubric` and all else as in a CostForecast.
 
     How long examples are is not known before they are read, so each call is guessed to take as many tokens.
     """
@@ -153,7 +152,7 @@ def forecast_experiment(
     prices: Callable[[str], Price | None] = price_of,
     canaries: Sequence[Request] = (),
 ) -> ExperimentForecast:
-    """Forecast an experiment: for each answer, the calls of its scorers, its judges and, where that is one, its model.
+    """Forecast an experiment: for each answer, the calls of its scorers, its judges and the app, if it is a model.
 
     `app_model`, `prices` and `canaries` are those of `forecast`.
     """

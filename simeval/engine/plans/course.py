@@ -1,4 +1,4 @@
-"""How far a trial goes: what its user writes, what the app is asked, and when judges rule on a check."""
+"""The length of a trial: its user's messages, the app's turns, and when judges rule on a check."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from simeval.suites.script import MOST_TAKEN_BACK, Step
 class Course:
     """One conversation: its `turns`, each a message and an answer.
 
-    A simulated user is asked for `simulated` messages: after so many turns, so many, by the last of which it may leave;
-    it says `said` of all messages. Answers in the turns of `given` are a script's; judges rule on each sentence of
+    A simulated user is asked for `simulated` messages: after so many turns, so many, and with the last it may leave; of
+    all messages it writes `said`. Answers in the turns of `given` are a script's; judges rule on each sentence of
     `checked` after so many turns.
     """
 
@@ -27,7 +27,7 @@ class Course:
     def of(cls, scenario: ScenarioTest, typical: int | None = None) -> Self:
         """Return the longest course, or that of a user who leaves after a `typical` number of messages at a time.
 
-        Of several scripts of its users it is that of the one which asks the user's model most often.
+        Of several scripts of its users it is the course of the one that asks the user's model most often.
         """
         courses = [cls._by(script, scenario, typical) for script in scenario.courses]
         return max(courses, key=lambda each: (sum(calls for _, calls in each.simulated), each.turns))
@@ -49,7 +49,7 @@ class Course:
             elif step.simulate is not None:
                 most = scenario.max_turns - turns if step.simulate == "to_end" else step.simulate
                 said, calls = _said(max(0, most), typical)
-                if step.simulate == "to_end" and typical is None:  # who left before without a word has turns left
+                if step.simulate == "to_end" and typical is None:  # a user who left early has turns left
                     calls += len(simulated)
                 simulated.append((turns, calls))
                 turns, by_user = turns + said, by_user + said

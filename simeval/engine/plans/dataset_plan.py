@@ -1,4 +1,4 @@
-"""What an experiment will run, worked out and checked before the first call: a dataset, its scorers, what follows."""
+"""The plan of an experiment, checked before the first call: a dataset, its scorers, its expectations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ TRIAL_COLUMNS = (
     *("output", "outputs", "input", "first_input", "inputs", "reference_outputs", "conversation"),
     *("response", "responses", "seed"),
 )
-SITUATION = {  # for a judge, who is told of a scenario where there is one
+SITUATION = {  # for a judge, who sees a scenario if there is one
     "given": "Someone who uses the assistant.",
     "when": "What they say in the conversation.",
 }
@@ -29,9 +29,9 @@ SITUATION = {  # for a judge, who is told of a scenario where there is one
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What `evaluate` is asked to do with a dataset; without a `target` its answers are those that were recorded.
+    """The request of `evaluate` with a dataset; without a `target` its answers are the recorded ones.
 
-    Raises DefinitionError for what cannot be done.
+    Raises DefinitionError for an invalid one.
     """
 
     dataset: Dataset
@@ -68,7 +68,7 @@ class Experiment:
 
     @property
     def expectations(self) -> Sequence[Expectation]:
-        """What is concluded, always as a list; anything else is one thing that is no Expectation."""
+        """The expectations, always as a list; anything else is one item that is no Expectation."""
         return self.then if isinstance(self.then, (list, tuple)) else [cast("Expectation", self.then)]
 
 
@@ -169,7 +169,7 @@ class _TurnBinder(ScorerBinder):
 
     def __init__(self, callers: Callers) -> None:
         super().__init__(callers)
-        self._by_turn: dict[int, tuple[object, object]] = {}  # what was given is kept, so that its id stays its own
+        self._by_turn: dict[int, tuple[object, object]] = {}  # the given object is kept, so that its id stays its own
 
     def bound(self, candidate: object, where: str = "Expectation.scorer") -> Scorer:
         if id(candidate) not in self._by_turn:
@@ -180,7 +180,7 @@ class _TurnBinder(ScorerBinder):
 
 
 def _may_have_context(asked: Experiment) -> bool:
-    """Return whether an app may give context with its answers, or the first of those that were recorded has one."""
+    """Return whether an app may give context with its answers, or the first of the recorded ones has one."""
     if asked.target is not None:
         return True
     recorded = next(iter(asked.dataset), None)
@@ -189,7 +189,7 @@ def _may_have_context(asked: Experiment) -> bool:
 
 
 def _with_scorer(expectation: Expectation, named: Mapping[str, Scorer]) -> Expectation:
-    """Return an expectation with the scorer that it names. Raises DefinitionError where there is none."""
+    """Return an expectation with the scorer that it names. Raises DefinitionError if there is none."""
     if not isinstance(expectation.scorer, str):
         return expectation
     if expectation.scorer not in named:

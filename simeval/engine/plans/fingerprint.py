@@ -1,4 +1,4 @@
-"""What a run's results depend on, written down so that a resumed run can be held against it."""
+"""The inputs of a run's results, written down so that a resumed run can be compared with it."""
 
 import ast
 import json
@@ -29,7 +29,7 @@ _OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users
 _STOPS_BEFORE: Mapping[str | None, Stop] = {None: "reachable", "unlikely": "unlikely"}
 LONGEST_SHOWN = 60
 OF_SCENARIOS, OF_EXPECTATIONS = "scenarios", "then"
-OPTIONS = {  # of what is no setting
+OPTIONS = {  # of other parts than settings
     "app": "--app",
     "judge": "--judge-model",
     "user": "--user-model",
@@ -93,9 +93,9 @@ def define(
 
 
 def _settings(settings: Settings, *, with_users: bool) -> Json:
-    """Return the settings that results depend on; what is off in older runs only where it is on.
+    """Return the settings that results depend on; one that older runs lack only if it is on.
 
-    Of `trace_in` it is whether: at which address spans come says nothing of them.
+    Of `trace_in` it is whether: the address that spans come to has no effect on them.
     """
     found = {name: getattr(settings, name) for name in (*_OF_VERDICTS, *(_OF_USERS if with_users else ()))}
     return found | {name: True for name in ("fail_fast", "trace_in") if getattr(settings, name)}
@@ -112,7 +112,7 @@ def _options(settings: Settings) -> Json:
 
 
 def _examples_read(plans: Sequence[RunPlan], examples: Mapping[str, Sequence[LabelledExample]]) -> Sequence[str] | None:
-    """Return the keys of the labelled conversations that judges are shown; None where there are none."""
+    """Return the keys of the labelled conversations shown to judges; None without any."""
     expected = {expectation_key(each.expected_behavior or "") for plan in plans for each in plan.judged}
     keys = sorted(each.key for key in expected for each in examples.get(key, ()))
     return keys or None
@@ -134,10 +134,10 @@ def answer_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
-    """Return the settings a run goes on with: those that an older version had where nothing was said.
+    """Return the settings a run continues with: those of the older version if it recorded none.
 
-    Where no evaluator knows of `min_trials`, its first trial may end it; where nothing says what ends a scenario, it
-    goes on as long as a pass can be reached; where a pass had to be unlikely, by the design of that time.
+    If no evaluator knows of `min_trials`, its first trial may end it; if nothing sets the end of a scenario, it goes on
+    as long as a pass can be reached; if a pass had to be unlikely, by the design of that time.
     """
     stop_mode = definition.get("settings", {}).get("stop_mode", "")
     if settings.stop is None and stop_mode in _STOPS_BEFORE:
@@ -149,7 +149,7 @@ def as_begun(settings: Settings, definition: Mapping[str, Any]) -> Settings:
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say where two definitions differ, with the option that it has; what several places share is said once."""
+    """Return how two definitions differ, with the option of each; a difference in several places is named once."""
     earlier = _with_users_as_they_were(_by_prompt(_without_modules(before), now), now)
     replaced = []
     if (old := _dataset_of(earlier)) != (new := _dataset_of(now)) and old and new:
@@ -213,7 +213,7 @@ def _by_prompt(definition: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping
 def _prompts_read(
     plans: Sequence[RunPlan], settings: Settings, prompts: Mapping[str, Prompt], *, judges: Sequence[str], user: str
 ) -> Mapping[str, str]:
-    """Return which prompts a run's models read, each with what tells its text from others. Embedded ones read none."""
+    """Return the prompts that a run's models read, each with the identity of its text. Embedded ones read none."""
     judged = [each for plan in plans for each in plan.judged]
     rated = [each for each in judged if each.criteria is None]
     asked = not all(map(is_embedded, judges))
@@ -261,7 +261,7 @@ def _planned(plan: RunPlan) -> Json:
             if scenario.users.logs:
                 found["users' logs"] = {name: [*map(float, of)] for name, of in scenario.users.logs.items()}
             scripts = [[[step.shown() for step in script] for script in u.scripts] for u in scenario.users.mix]
-            if any(scripts):  # which may be long, so that what tells them from others is enough
+            if any(scripts):  # they may be long, so that a hash is enough
                 found["users' scripts"] = sha256(json.dumps(plain(scripts)).encode()).hexdigest()[:12]
         if scenario.needs_replies:
             found["needs_replies"] = True
@@ -298,7 +298,7 @@ def _as_written(evaluator: Evaluator) -> str:
 
 
 def _shown_argument(value: object) -> Any:
-    """Return what tells a scorer's argument from another: JSON, or the name of a function or a model; else nothing."""
+    """Return the identity of a scorer's argument: JSON, or the name of a function or a model; else nothing."""
     if _is_plain(value):
         return plain(value)
     for named in ("__qualname__", "name"):
@@ -317,7 +317,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _differences(before: object, now: object, where: str, place: _Place = _NOWHERE) -> Iterator[tuple[_Place, str]]:
-    """Yield each difference, with where it is."""
+    """Yield each difference, with its place."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in (*before, *(key for key in now if key not in before)):
             old, new = before.get(key), now.get(key)
@@ -345,7 +345,7 @@ def _change(before: object, now: object) -> str:
 
 
 def _option_of(where: str, place: _Place) -> str:
-    """Return the option that sets what differs, in brackets; nothing where there is none."""
+    """Return the option that sets the difference, in brackets; empty without one."""
     if not where:
         return "" if place.expectation else " (--only)"
     name = "prompts" if where.startswith("prompts: ") else where.rpartition(": ")[2].replace(" ", "_")
@@ -364,7 +364,7 @@ def _by_title(found: Any) -> Json:
 
 
 def _arguments_that_differ(before: object, now: object, where: str, place: _Place) -> Iterator[tuple[_Place, str]]:
-    """Yield where evaluators differ, as they are written; nothing where one is not written as a call."""
+    """Yield the differences of evaluators, as they are written; nothing if one is not written as a call."""
     old, new = (_by_argument(each) if isinstance(each, list) else None for each in (before, now))
     if old is not None and new is not None:
         yield from _differences(old, new, where, place)
@@ -397,7 +397,7 @@ def _shown(value: object, other: object) -> str:
 
 
 def _around(text: str, other: str) -> str:
-    """Return a text, or of a long one what stands around the place from which on it is not as the other."""
+    """Return a text, or the part of a long one around the first difference from the other."""
     place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
     begin = 0 if place < LONGEST_SHOWN // 2 else place - LONGEST_SHOWN // 4
     return f"{'…' if begin else ''}{shorten(text[begin:], LONGEST_SHOWN)}"

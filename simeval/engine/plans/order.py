@@ -1,7 +1,7 @@
-"""Whose trials come first: a rank for each scenario. The lowest is dealt first, those of one rank in rounds.
+"""The order of trials: a rank for each scenario. The lowest is dealt first, those of one rank in rounds.
 
-A rank decides when a trial is held, and never which or what becomes of it: seeds derive from a scenario's title, and
-its test takes its own trials in their order. So results of the past may choose ranks, as they may not enter a test.
+A rank decides when a trial is held, and never which or its result: seeds derive from a scenario's title, and its test
+takes its own trials in their order. So results of the past may choose ranks, though they may not enter a test.
 """
 
 from collections import defaultdict
@@ -25,10 +25,10 @@ _CHANGED, _TRUSTED = 2, 3  # it passes, but did not the time before, or is new; 
 
 
 def ranks_of(plans: Sequence[RunPlan], order: Order, store: Journal | None) -> list[int]:
-    """Return the rank of each plan; may block. Raises DefinitionError where history is wanted and there is no database.
+    """Return the rank of each plan; may block. Raises DefinitionError if history is wanted and there is no database.
 
-    By history a scenario has the lower a rank the worse it came out when it was last decided; those that passed the
-    last two times share the last rank.
+    By history the worse a scenario was at its last decision, the lower its rank; those that passed the last two times
+    share the last rank.
     """
     if order != "history":
         return [place if order == "file" else 0 for place in range(len(plans))]
@@ -58,14 +58,14 @@ def earlier_runs(plans: Sequence[ScenarioPlan], app: str, store: Journal | None)
 
 
 def _asked(evaluator: Evaluator) -> tuple[str, str]:
-    """Return a requirement in words, and the other side where it is held against one."""
+    """Return a requirement in words, and the other side if it is compared with one."""
     if isinstance(evaluator, NotWorseEvaluator):
         return evaluator.requirement.describe(), evaluator.run_id
     return evaluator.describe(), ""
 
 
 def _suspicion(outcomes: Sequence[Outcome]) -> int:
-    """Return how far a scenario is to be suspected by what it came to, the newest first."""
+    """Return how suspect a scenario is by its past outcomes, the newest first."""
     if not outcomes:
         return _CHANGED
     if outcomes[0] != "pass":

@@ -1,4 +1,4 @@
-"""Runs that are held against another one: whether their trials are pairs, and what else is not as it was there."""
+"""Runs compared with another one: whether their trials are pairs, and the other changes since that run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,10 +20,10 @@ _OF_JUDGING = ("escalate", "judge examples", "criteria calls")  # another one is
 def pairing_warnings(
     plans: Sequence[RunPlan], *, seed: int, judge: str, user: str, definition: Mapping[str, Any]
 ) -> list[str]:
-    """Say what is not as it was in the run that plans are held against, apart from the app.
+    """Describe the changes since the run that plans are compared with, apart from the app.
 
-    Raises DefinitionError where trials are no pairs, because the seed is another, or where another judge, rubric or
-    scorer measured that run: its outcomes are of something else.
+    Raises DefinitionError if trials are no pairs, because the seed is another, or if another judge, rubric or scorer
+    measured that run: its outcomes are of something else.
     """
     said: dict[str, None] = {}
     for each in comparisons(plans):
@@ -49,9 +49,9 @@ def pairing_warnings(
 
 
 def pairs_of(plans: Sequence[ScenarioPlan], known: RestoredTrials) -> tuple[ScenarioPlan, ...]:
-    """Return plans whose comparisons lack those pairs of which both sides do not have the same seed.
+    """Return plans whose comparisons lack the pairs whose sides have different seeds.
 
-    Such trials were dealt anew, because a run was cut off before them.
+    Such trials were dealt again, because a run was interrupted before them.
     """
     return tuple(replace(plan, measures=tuple(_paired(plan, each, known) for each in plan.measures)) for plan in plans)
 
@@ -82,7 +82,7 @@ def _missing(plan: ScenarioPlan) -> int:
 
 
 def _changed(before: Mapping[str, Any] | None, definition: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Say what has changed of how trials are measured, and what of all else; nothing where it is not known."""
+    """Return the changes in how trials are measured, and the other changes; empty if unknown."""
     if before is None:
         return [], []
     then, now = _in_common(dict(before), conditions_of(definition))
@@ -104,7 +104,7 @@ def _in_common(before: Json, now: Json) -> tuple[Json, Json]:
 
 
 def _measuring(conditions: Json) -> Json:
-    """Return the part of conditions by which conversations are measured."""
+    """Return the part of conditions that affects measurements."""
     scenarios = [{"title": each["title"], "then": each["then"]} for each in conditions["scenarios"]]
     return {**{name: conditions.get(name) for name in _OF_JUDGING}, "scenarios": scenarios}
 
@@ -115,9 +115,9 @@ def _others(conditions: Json) -> Json:
 
 
 def other_app(plans: Sequence[RunPlan]) -> object | None:
-    """Return the app that plans are held against, and that is to be asked in their trials; None where there is none.
+    """Return the app that plans are compared with in the same trials; None without one.
 
-    Raises DefinitionError where it is not one and the same for all requirements.
+    Raises DefinitionError if it is not one and the same for all requirements.
     """
     compared = list(comparisons(plans))
     if not any(each.other for each in compared):

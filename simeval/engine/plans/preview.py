@@ -1,4 +1,4 @@
-"""What is said of a run before it begins: in a line what will be done, and what cannot come of it."""
+"""The preview of a run: a line on its work, and its foreseeable weaknesses."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,13 +15,13 @@ from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.suites.planning import plan_suite, show_chance
 
 MOST_NAMED = 3  # titles in a warning
-WORTH_SAYING = 0.95  # of the most that there may be: what is expected beyond it is as good as all
+WORTH_SAYING = 0.95  # of the maximum: an expectation beyond it is as good as all
 
 
 def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, foreseen: CostForecast) -> str:
-    """Say in a line how many conversations there will be, what they may cost, and whether a good app would pass.
+    """Describe in a line how many conversations there will be, their possible cost, and whether a good app would pass.
 
-    Where there are `entrants`, apps of which the best is to be found, nothing passes.
+    With `entrants`, apps to find the best of, nothing passes.
     """
     if entrants:
         return _among(plans, entrants, foreseen)
@@ -81,9 +81,9 @@ def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
 
 
 def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
-    """Return the warnings of all plans; one that holds for several is said once.
+    """Return the warnings of all plans; one that concerns several is given once.
 
-    With `noted` those alone that are to be told with the result, too, because no verdict tells them.
+    With `noted` only those to repeat with the result, because no verdict contains them.
     """
     found: dict[str, list[PlanWarning]] = {}
     for plan in plans:

@@ -1,10 +1,10 @@
-"""Resuming: what a stored run has, held against the suite that is to go on with it.
+"""Resuming: compare a stored run with the suite that is to continue it.
 
-Where a run was cut off, what was under way is no fair sample of trials: the slow ones are, and they tend to be bad. To
-run them again would give each another chance: where failures take eight times as long and 5% wrong passes are promised,
-`benchmarks/statistics/cuts.py` measured 54% after one cut and 100% after ten. So the trials dealt before the first of a
-scenario that was under way stand, that one is missing, and those dealt after it are dealt anew, whatever they came to.
-Whether a trial is that first one is settled by it and those before it, so what follows may be replaced.
+Trials in progress at an interruption are no fair sample: slow ones are interrupted more often, and they tend to be bad.
+To run them again would give each another chance: if failures take eight times as long and 5% wrong passes are promised,
+`benchmarks/statistics/cuts.py` measured 54% after one cut and 100% after ten. So the trials dealt before a scenario's
+first trial in progress stay, that one is missing, and later ones are dealt again, whatever their results. Whether a
+trial is that first one depends on it and those before it alone, so later trials may be replaced.
 """
 
 from collections import Counter, defaultdict
@@ -27,15 +27,15 @@ MOST_CHANGES = 5  # named in an error or a note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredTrials:
-    """What need not be paid for again: finished conversations, and scores by their expectation's position.
+    """The results that need not be paid for again: finished conversations, and scores by their expectation's position.
 
-    `begun` are conversations that can go on where they were. `cuts` are the trials of each scenario in which the run
-    was cut off, in the order dealt; the last is `new` where the store does not know of it yet. `set_aside` counts what
-    was finished and does not count because of cuts that are not new, `superseded` by scenario because of new ones.
+    `begun` are conversations that can continue. `cuts` are the trials of each scenario at which the run was
+    interrupted, in the order dealt; the last is `new` if the store does not know of it yet. `set_aside` counts finished
+    trials that do not count because of cuts that are not new, `superseded` by scenario because of new ones.
 
-    `notes` say where it comes from; `from_another` is set where it was made by a run that is not gone on with but
-    taken over, because something has changed. One that `is_finished` leaves nothing to do. `doubt` says why no error
-    rate is known of what is concluded on it, if so.
+    `notes` describe its origin; `from_another` is set if it was made by a run that is not continued but taken over,
+    because something has changed. One that `is_finished` leaves nothing to do. `doubt` is why no error rate is known of
+    conclusions on it, if so.
     """
 
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class RestoredTrials:
     doubt: str = ""
 
     def conversation(self, trial: Trial) -> TrialConversation | None:
-        """Return the conversation of a trial, where it is known; an empty one where the run was cut off in it."""
+        """Return the conversation of a trial, if it is known; an empty one if the run was interrupted in it."""
         if trial.index in self.cuts.get(trial.scenario, ()):
             return cut_off(trial)
         return self.held.get((trial.scenario, trial.index))
@@ -61,7 +61,7 @@ class RestoredTrials:
         return sum(cut < index for cut in self.cuts.get(scenario, ()))
 
     def seed_of(self, plan: RunPlan, index: int) -> int:
-        """Return the seed of a trial of a plan: what is known of it was held with its own."""
+        """Return the seed of a trial of a plan: known trials were held with their own."""
         at = plan.position, index
         held = self.held.get(at)
         return (held.trial if held else plan.trial(index, self.times_dealt(*at))).seed
@@ -74,7 +74,7 @@ class RestoredTrials:
         return trial.scenario in self.new and trial.index == cuts[-1]
 
     def cut_note(self, reached: Collection[int]) -> list[str]:
-        """Say what the cuts cost, the new ones of the scenarios whose trials have `reached` them."""
+        """Describe the cost of the cuts, the new ones of the scenarios whose trials have `reached` them."""
         missing = sum(len(cuts) - (place in self.new - set(reached)) for place, cuts in self.cuts.items())
         aside = self.set_aside + sum(self.superseded[scenario] for scenario in self.new & set(reached))
         if not missing:
@@ -90,7 +90,7 @@ class RestoredTrials:
         return held is not None and (held.failure is not None or len(self.scores_of(trial)) == measures)
 
     def first_whole(self, plan: RunPlan) -> int:
-        """Count the first trials of a plan of which all is known: they cost nothing."""
+        """Count the first trials of a plan with complete results: they cost nothing."""
         measures = len(plan.measures)
         indices = range(plan.sample_size)
         return next((index for index in indices if not self.is_whole(plan.trial(index), measures)), plan.sample_size)
@@ -109,10 +109,10 @@ def restore(
     accept_changes: bool,
     recorded: bool = False,
 ) -> RestoredTrials:
-    """Return what a stored run has of these plans. What was `recorded` before is the same whenever it is taken.
+    """Return the data of a stored run for these plans. `recorded` answers are the same whenever they are read.
 
-    Raises DefinitionError where the run is still going on elsewhere, or something that its results depend on has
-    changed and `accept_changes` is not set.
+    Raises DefinitionError if the run is still going on elsewhere, or something that its results depend on has changed
+    and `accept_changes` is not set.
     """
     where = f"resume {past.run_id}"
     if past.owner:
@@ -144,7 +144,7 @@ def restore(
     )
     if changed:
         known = _moved(known, past.definition, plans)
-    if not recorded and not past.has_finished:  # what was under way when a run concluded was not needed
+    if not recorded and not past.has_finished:  # trials in progress when a run concluded were not needed
         known = _cut(known)
     if not changed:
         if past.has_finished:
@@ -157,7 +157,7 @@ def restore(
 
 
 def _doubt_of(broken: Collection[TrialKey]) -> str:
-    """Say that trials in which the app failed are held again, which gives it another chance."""
+    """Warn that trials in which the app failed are held again, which gives it another chance."""
     if not broken:
         return ""
     trials = counted_of(len(broken), "trial")
@@ -174,10 +174,10 @@ def _count(known: RestoredTrials) -> str:
 
 
 def _cut(known: RestoredTrials) -> RestoredTrials:
-    """Return what still counts where trials of a scenario are not finished and cannot go on.
+    """Return the results that still count if trials of a scenario are not finished and cannot continue.
 
-    Of runs of older versions it is not known which trials were begun: those that have no conversation, and stand before
-    one that has. Failed conversations have ended: whether one fails for want of a model may depend on how long the app
+    Runs of older versions do not record which trials were begun: those are the ones without a conversation, before one
+    that has one. Failed conversations have ended: whether one fails for want of a model may depend on how long the app
     took, so it is not tried again.
     """
     first = _first_unfinished(known)
@@ -218,7 +218,7 @@ def _begins_anew(plan: RunPlan) -> bool:
 
 
 def _moved(known: RestoredTrials, definition: Mapping[str, Any], plans: Sequence[RunPlan]) -> RestoredTrials:
-    """Return what is known under the places that scenarios and expectations have now, found by title and label."""
+    """Return the known results under the present places of scenarios and expectations, found by title and label."""
     then = numbered(scenario["title"] for scenario in definition["scenarios"])
     before = {key: position for position, key in enumerate(then)}
     titles = numbered(plan.key for plan in plans)

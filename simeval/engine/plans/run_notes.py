@@ -1,4 +1,4 @@
-"""What is noted of a run before it begins."""
+"""The notes on a run before it begins."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ NAMED = 3  # expectations in a note
 
 
 def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
-    """Say of which models the longest prompt may not fit into the context, both in tokens by the model's name."""
+    """Warn of models whose longest prompt may not fit into the context, both in tokens by the model's name."""
     return [
         f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
         "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
@@ -27,7 +27,7 @@ def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def untested_notes(plans: Sequence[object], judges: Sequence[str]) -> list[str]:
-    """Say of which expectations no near miss could be made, so that no judge of them is tested with one."""
+    """Return the expectations that no near miss could be made of, so that no judge of them is tested with one."""
     judged = [measure for plan in plans if isinstance(plan, ScenarioPlan) for measure in plan.judged]
     shown = [(measure.label, measure.controls.kinds) for measure in judged if measure.controls is not None]
     labels = dict.fromkeys(label for label, kinds in shown if not {"near_miss", "counterexample"} & {*kinds})
@@ -40,7 +40,7 @@ def untested_notes(plans: Sequence[object], judges: Sequence[str]) -> list[str]:
 
 
 def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
-    """Say which prompts are the user's, each with what tells it from others."""
+    """Return the prompts that are the user's, each with its identity."""
     ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
     return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
 

@@ -1,4 +1,4 @@
-"""What will be run, worked out and checked before the first call: one plan for each scenario."""
+"""The plan of a run, checked before the first call: one plan for each scenario."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -38,9 +38,9 @@ JudgeScorer = Callable[..., Scorer]  # makes the scorer of an expectation; of a 
 
 @dataclass(frozen=True, slots=True)
 class PlanWarning:
-    """What a verdict will lack, and of what it is said; of one requirement alone with its `label`.
+    """A weakness of a verdict, and its scenario; of one requirement alone with its `label`.
 
-    Where there are too few trials for a proof, `needed` says how many it takes; the verdict tells that, too.
+    If there are too few trials for a proof, `needed` is how many it takes; the verdict mentions that, too.
     """
 
     about: str
@@ -68,9 +68,9 @@ class Measure:
     keeps_details: bool = True
 
     def take(self, measured: object) -> Score:
-        """Return the score of what the scorer returned: one number where it is concluded on, else all there is.
+        """Return the score of a scorer's result: one number if it is concluded on, else all values.
 
-        Raises DefinitionError where that number is missing, or no value for an evaluator.
+        Raises DefinitionError if that number is missing, or no value for an evaluator.
         """
         if not self.evaluators:
             return whole(measured, self.path, name=self.scorer.name, keeps_any=self.scorer.summarizes)
@@ -100,10 +100,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan(ABC):
-    """What is to be run: so many trials, each measured in the same ways.
+    """The trials to run, each measured in the same ways.
 
-    `seed` is that which theirs derive from; `seeds` are those of the trials of a run that it is held against, by their
-    places, None where there is none.
+    `seed` is the base of their seeds; `seeds` are those of the trials of a run it is compared with, by their places,
+    None if there is none.
     """
 
     position: int
@@ -115,11 +115,11 @@ class RunPlan(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is called."""
+        """Return its name."""
 
     @property
     def key(self) -> str:
-        """What tells it from others when a run is resumed."""
+        """Return its identity when a run is resumed."""
         return self.title
 
     @property
@@ -129,9 +129,10 @@ class RunPlan(ABC):
 
     @abstractmethod
     def warnings(self) -> list[PlanWarning]:
-        """Say what a verdict will lack.
+        """Return the weaknesses of its verdicts.
 
-        That is proof, where there are too few trials for it even by perfect scores, or somebody who wrote the scenario.
+        That is a missing proof, if there are too few trials for it even with perfect scores, or a missing author of the
+        scenario.
         """
 
     @property
@@ -140,17 +141,17 @@ class RunPlan(ABC):
         return [measure for measure in self.measures if measure.expected_behavior is not None]
 
     def of_trial(self, index: int) -> "RunPlan":  # noqa: ARG002
-        """Return the plan by which a trial is held and measured: of its case, where there is a table of them."""
+        """Return the plan by which a trial is held and measured: of its case, if it has a table of them."""
         return self
 
     def trial_columns(self, index: int) -> Mapping[str, object]:  # noqa: ARG002
-        """Return the columns that are kept with a trial: the row of its case, where there is one."""
+        """Return the columns that are stored with a trial: the row of its case, if it has one."""
         return {}
 
     def signs(self, place: int) -> Signs | None:
-        """Return what gathers the signs of an expectation's judges, by its place; None where none rates it.
+        """Return a collector of the signs of an expectation's judges, by its place; None if none rates it.
 
-        Rulings on criteria rest on quotes, which are held against what was said.
+        Rulings on criteria rest on quotes, which are compared with the conversation.
         """
         measure = self.measures[place]
         if measure.expected_behavior is None or measure.criteria is not None:
@@ -160,7 +161,7 @@ class RunPlan(ABC):
     def trial(self, index: int, times_dealt: int = 0) -> Trial:
         """Return the trial that has this place in the order dealt; one that was dealt before gets fresh draws.
 
-        The first time it is that of the run that this one is held against, which may have dealt it more than once.
+        The first time it is that of the run that this one is compared with, which may have dealt it more than once.
         """
         seed = self.seeds[index] if index < len(self.seeds) else None
         if seed is not None:
@@ -211,7 +212,7 @@ class ScenarioPlan(RunPlan):
         )
 
     def acceptance(self, stop: StopAt | None) -> list[tuple[str, str]]:
-        """Return each requirement with what passes it, in words, before the first trial."""
+        """Return each requirement with a description of a pass, before the first trial."""
         return [
             (f"{measure.label}: {test.name}, at most {counted_of(test.n_max, 'trial')}", said)
             for measure, tests in zip(self.measures, self.tests(stop), strict=True)
@@ -255,12 +256,12 @@ class ScorerBinder:
     def __init__(self, callers: Callers) -> None:
         self._callers = callers
         self.asked: set[str] = set()
-        self._bound: dict[int, tuple[object, Scorer]] = {}  # what was given is kept, so that its id stays its own
+        self._bound: dict[int, tuple[object, Scorer]] = {}  # the given object is kept, so that its id stays its own
 
     def bound(self, candidate: object, where: str = "Expectation.scorer") -> Scorer:
-        """Return a scorer, or a function's, as it shall be used; itself where it is ready.
+        """Return a scorer, or a function's, ready for use; itself if it is ready.
 
-        Raises DefinitionError, which says `where` the scorer was given.
+        Raises DefinitionError, which names `where` the scorer was given.
         """
         if id(candidate) not in self._bound:
             scorer = as_scorer(candidate, where).bind(self._caller)
@@ -285,12 +286,12 @@ def make_plans(
     judge_scorer: JudgeScorer,
     callers: Callers,
 ) -> tuple[ScenarioPlan, ...]:
-    """Check every scenario and give its plan; `judge_scorer` makes that of an expected behaviour.
+    """Check every scenario and return its plan; `judge_scorer` makes that of an expected behaviour.
 
-    `callers` give what asks a model, for scorers that do.
+    `callers` give a model's caller, for scorers that need one.
 
-    Raises DefinitionError. A scenario's seed depends on its title alone, so a suite can grow without
-    changing the trials it had.
+    Raises DefinitionError. A scenario's seed depends on its title alone, so a suite can grow without changing the
+    trials it had.
     """
     if not scenarios:
         raise DefinitionError("evaluate", found="found no scenario", do="give one or more ScenarioTests")
@@ -353,7 +354,7 @@ def _with_measures(plan: ScenarioPlan, measures_of: Callable[..., tuple[Measure,
 
 
 def _seeds_of_pairs(scenario: ScenarioTest) -> Sequence[int | None]:
-    """Return the seeds of the trials of the run that a scenario is held against; none without one."""
+    """Return the seeds of the trials of the run that a scenario is compared with; empty without one."""
     evaluators = [each for expectation in scenario.expectations for each in expectation.evaluators]
     return next((each.seeds for each in evaluators if isinstance(each, NotWorseEvaluator)), ())
 

@@ -1,8 +1,8 @@
-"""Shards of a suite: which scenarios are whose, and what each may spend.
+"""Shards of a suite: the scenarios of each, and its budget.
 
-Whole scenarios are dealt out, so that each is concluded on by itself as in one process. Whose they are follows from the
-suite and its models alone: the dearest by the forecast first, each to the shard that has the least so far. Levels and
-seeds are those of the whole suite.
+Whole scenarios are dealt out, so that each is concluded on by itself as in one process. Their assignment follows from
+the suite and its models alone: the dearest by the forecast first, each to the shard that has the least so far. Levels
+and seeds are those of the whole suite.
 """
 
 import json
@@ -19,7 +19,7 @@ from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
 
-WHAT = "shard"  # the entry of a definition that says which it is
+WHAT = "shard"  # the entry of a definition that identifies it
 SHARED = (
     "max_cost_usd",
     "max_calls",
@@ -46,12 +46,12 @@ class ShardPlan:
 
     @property
     def note(self) -> str:
-        """What a report says of it."""
+        """Return its note in a report."""
         scenarios = f"{len(self.places)} of the suite's {len(self.suite)} scenarios"
         return f"shard {self.shard}: {scenarios}; `simeval merge` makes one run of all shards' runs"
 
     def definition(self, suite: Json) -> Json:
-        """Return its definition, made from the suite's, with what tells which shards belong together."""
+        """Return its definition, made from the suite's, with the identity that its shards share."""
         own = {
             "number": self.shard.number,
             "of": self.shard.of,
@@ -64,7 +64,7 @@ class ShardPlan:
         return {**suite, "scenarios": [suite["scenarios"][place] for place in self.places], WHAT: own}
 
     def _own_evaluators(self) -> Mapping[str, str]:
-        """Return where the classes of evaluators are that are not simeval's, by their names."""
+        """Return the modules of evaluator classes that are not simeval's, by their names."""
         all_of_them = [each for plan in self.plans for measure in plan.measures for each in measure.evaluators]
         compared = [each.requirement for each in all_of_them if isinstance(each, NotWorseEvaluator)]
         used = {type(each) for each in (*all_of_them, *compared)}
@@ -76,14 +76,14 @@ class ShardPlan:
 
 
 def digest(definition: Mapping[str, object]) -> str:
-    """Return what tells a definition from others."""
+    """Return the identity of a definition."""
     return sha256(json.dumps(definition, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def plan_shard(
     plans: Sequence[ScenarioPlan], shard: Shard, forecast: Callable[[Sequence[ScenarioPlan]], CostForecast]
 ) -> ShardPlan:
-    """Return the part of a suite that a shard has. Raises DefinitionError where there is nothing for some shard."""
+    """Return the part of a suite that a shard has. Raises DefinitionError if some shard gets nothing."""
     if shard.of > len(plans):
         raise DefinitionError(
             "shard",
@@ -95,7 +95,7 @@ def plan_shard(
 
 
 def dealt_out(weights: Sequence[float], shards: int) -> list[list[int]]:
-    """Return the places of what each shard has: the heaviest goes first, to the shard that has the least so far."""
+    """Return the places of each shard's items: the heaviest goes first, to the shard that has the least so far."""
     loads, places = [0.0] * shards, [[] for _ in range(shards)]  # type: tuple[list[float], list[list[int]]]
     for place in sorted(range(len(weights)), key=lambda place: (-weights[place], place)):
         lightest = min(range(shards), key=lambda number: (loads[number], len(places[number])))

@@ -1,4 +1,4 @@
-"""What one trial takes of each model, in calls and tokens: the work of its user, app, judges and auditor."""
+"""Estimate the model calls and tokens of one trial, per role."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ TYPICAL_MESSAGES = 3  # of a user in one trial
 MESSAGE_TOKENS = 60
 LEVEL_TOKENS = 35  # one level of a rubric
 REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
-FRAME_TOKENS = 15  # the JSON around what a model has to say
-ESCALATED = 0.3  # of conversations, where one judge leaves some to another: a guess
+FRAME_TOKENS = 15  # the JSON around a model's text
+ESCALATED = 0.3  # of conversations, if one judge leaves some to another: a guess
 
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 _LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
@@ -62,7 +62,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who plays what, and so what a trial takes of whom."""
+    """The models by role, which decide the cost of a trial."""
 
     settings: Settings
     prompts: Mapping[str, Prompt]
@@ -71,13 +71,13 @@ class Cast:
     apps: Sequence[str | None]
 
     def usual(self, plan: ScenarioPlan) -> list[Work]:
-        """Return the work of one trial, with each app, in which the user writes a few messages."""
+        """Return the work of one trial, with each app, with a user who writes a few messages."""
         plan = plan.longest
         course = Course.of(plan.scenario, TYPICAL_MESSAGES)
         return [work for app in self.apps for work in (*self._held(plan, course, app), *self._judged(plan, course))]
 
     def longest(self, plan: ScenarioPlan) -> list[Work]:
-        """Return the most work of one trial: held anew as often as may be, and looked at each time."""
+        """Return the most work of one trial: repeated as often as may be, and audited each time."""
         plan = plan.longest
         course = Course.of(plan.scenario)
         held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
@@ -136,9 +136,9 @@ class Cast:
         return [Work("rubric", self.judges[0], 1, tokens_of(request), reply) for request in requests]
 
     def controls(self, plans: Sequence[ScenarioPlan], *, at_most: bool = False) -> list[Work]:
-        """Return the work of each call for a control, which every judge is shown once; `at_most` with what may follow.
+        """Return the work of each control's call, once per judge; `at_most` with possible further ones.
 
-        That is a second near miss, where a judge is wrong about the first.
+        That is a second near miss, if a judge is wrong about the first.
         """
         return [
             Work("control", judge, 1, prompt, reply, prompt + reply)
@@ -173,7 +173,7 @@ class Cast:
 
         first, grows = size(2), size(4) - size(2)
         prompts = longest = 0.0
-        for turns, calls in course.simulated:  # the prompt after n turns is the first one and n - 1 times what it grows
+        for turns, calls in course.simulated:  # the prompt after n turns is the first one and n - 1 times its growth
             opening = size(0) - first + grows if turns == 0 and calls else 0.0  # which has no talk in it yet
             prompts += opening + calls * first + grows * (calls * (turns - 1) + calls * (calls - 1) / 2)
             longest = max(longest, size(0) if turns + calls < 2 else first + grows * (turns + calls - 2))
@@ -204,7 +204,7 @@ def judge_calls(measure: Measure, settings: Settings) -> int:
 
 
 def _judging_of(plan: ScenarioPlan, measure: Measure, prompts: Mapping[str, Prompt]) -> Callable[[int], float]:
-    """Return what gives the size of a prompt to judge by a measure, for a number of messages."""
+    """Return a function from a number of messages to the size of a prompt to judge by a measure."""
     told: dict[str, Any] = {"criteria": measure.criteria, "behaviour": measure.expected_behavior or ""}
     return partial(_judging, plan.scenario, prompts, **told, reference=measure.reference or "")
 

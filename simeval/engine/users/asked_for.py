@@ -1,7 +1,7 @@
-"""What a scenario asks of its user that would be a fault elsewhere: to repeat itself, say nothing, contradict itself.
+"""Behaviour that a scenario asks of its user and that would be a fault elsewhere: to repeat or contradict itself.
 
-Told by the words of `given` and `when` (`phrases.jsonl`), English and a few of other languages; a scenario says the
-rest itself, as its `allowed_user_faults`.
+Detected by the words of `given` and `when` (`phrases.jsonl`), English and a few of other languages; a scenario lists
+the rest itself, as its `allowed_user_faults`.
 """
 
 from functools import lru_cache
@@ -13,7 +13,7 @@ from simeval.suites.scenario import ScenarioTest
 
 
 def asked_for(scenario: ScenarioTest) -> frozenset[UserFaultKind]:
-    """Return the faults that are none in a scenario: those it allows, and what its `given` and `when` ask for."""
+    """Return the faults that are none in a scenario: those it allows, and those its `given` and `when` ask for."""
     return frozenset(scenario.allowed_user_faults) | _in_words(f"{scenario.given}\n{scenario.when}")
 
 

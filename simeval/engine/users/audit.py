@@ -33,7 +33,7 @@ class Auditor:
         return [f"{self._failed} audits of simulated users could not be made"] if self._failed else []
 
     def wants(self, trial: Trial) -> bool:
-        """Return whether the conversation of a trial is one of those that are looked at."""
+        """Return whether to audit the conversation of a trial."""
         return seeds.generator(trial.seed, "audit").random() < self.share
 
     async def audit(self, scenario: ScenarioTest, held: TrialConversation) -> Sequence[UserFault]:

@@ -1,4 +1,4 @@
-"""Faults of simulated users in the facts that they tell: changed, or made up."""
+"""Faults of simulated users in the facts of their messages: changed, or made up."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from simeval.core.identifiers import Identifier, identifiers, squeezed
 from simeval.core.phrases import find_all
 from simeval.engine.users.talk import Found, Talk, UserFault
 
-MOST_CHANGED = 2  # characters by which an identifier is the other one, told wrong, or
+MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
 CHANGED_OF = 5  # one in so many characters of a long one
 LEAST_DIGITS = 7  # of a number without letters that is invented
 _EMAIL = "e-mail"
@@ -21,7 +21,7 @@ _CARD_END = re.compile(
 
 
 def changes_fact(talk: Talk) -> Found:
-    """Find identifiers that are nearly those told before; whoever writes the right one beside corrects itself."""
+    """Find identifiers that are nearly earlier ones; a user who writes the right one beside it corrects itself."""
     if not any(identifiers(text) for _, text in talk.user):
         return
     known = list(identifiers(talk.script))
@@ -44,7 +44,7 @@ def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
 
 
 def invents_fact(talk: Talk) -> Found:
-    """Find identifiers, and a name of the user's own, that nobody has told; only where the script has such a one."""
+    """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
     known = identifiers(talk.script)
     names_one = any(find_all("given name", talk.scenario.given))
     for place, text in talk.user:
@@ -76,5 +76,5 @@ def _own_names(text: str) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _is_near(each: Identifier, known: Sequence[Identifier]) -> bool:
-    """Return whether an identifier is a known one told wrong, which is another fault."""
+    """Return whether an identifier is a wrong form of a known one, which is another fault."""
     return any(_is_told_wrong(each, before) for before in known)

@@ -1,22 +1,22 @@
-"""Faults of simulated users, found without a model in what a scenario says and what was said.
+"""Faults of simulated users, found without a model in a scenario and a conversation.
 
-    repeats_itself       says again, word for word, what was answered, if that had anything to do with it
-    speaks_as_assistant  offers help, or does for others what is the app's to do
-    empty_message        says nothing
+    repeats_itself       repeats, word for word, a message that was answered, if the answer fitted it at all
+    speaks_as_assistant  offers help, or does for others a part of the app's work
+    empty_message        writes nothing
     left_while_asked     leaves satisfied, or handed over, while the app waits for an answer, or only promises something
-    never_states_goal    says not a word of what it came for, where that names a number, an address or a quoted name
-    leaks_expectation    quotes how the app is to be judged, or tells it the answer
-    changes_fact         tells a number or address nearly as it was given, or told before, and not quite
+    never_states_goal    writes not a word of its goal, if that names a number, an address or a quoted name
+    leaks_expectation    quotes how the app is to be judged, or gives it the answer
+    changes_fact         gives a number or address nearly as it was given before, and not quite
     switches_language    writes in a language that nobody has brought up
-    recites_script       reads out what it is to try, as of another person
+    recites_script       reads out its own script, as of another person
     plays_both_sides     writes the app's part, too
     breaks_character     speaks of the simulation, or in its marks
     only_thanks          thanks again and again
-    invents_fact         tells a number, address or name of its own that nobody has given
+    invents_fact         gives a number, address or name of its own that nobody has given
     part_unsaid          leaves satisfied, with a part of its goal never spoken of
 
-Nobody is accused of what the scenario asks for (`asked_for`). A detector rather says nothing than accuses a person:
-`python -m benchmarks.users.faults` prints how many of each it catches, and how many people it accuses.
+Nobody is accused of an act that the scenario asks for (`asked_for`). A detector rather misses a fault than accuses a
+person: `python -m benchmarks.users.faults` prints how many of each it catches, and how many people it accuses.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
 def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[UserFault, ...]:
     """Return the faults of the user in a conversation, at most one of a kind, in the order of the kinds.
 
-    What the scenario asks for, or allows, is none.
+    An act that the scenario asks for, or allows, is none.
     """
     talk = Talk.of(scenario, conversation)
     if not talk.user:
@@ -43,7 +43,7 @@ def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[Use
     none = asked_for(scenario)
     given = {
         place for place, message in enumerate(conversation.messages) if GIVEN in message.metadata
-    }  # nobody simulated said these
+    }  # nobody simulated wrote these
     found = (
         next((fault for fault in _DETECTORS[kind](talk) if fault.place not in given), None)
         for kind in KINDS

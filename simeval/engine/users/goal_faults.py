@@ -1,4 +1,4 @@
-"""Faults of simulated users in what they came for: left too early, not said, or told to the app beforehand."""
+"""Faults of simulated users about their goal: left too early, not stated, or leaked to the app beforehand."""
 
 import re
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from simeval.core.wording import agrees, promises, topics, words
 from simeval.engine.users.state import is_held, read_state, takes_leave
 from simeval.engine.users.talk import Found, Talk, UserFault
 
-LONG_GOAL = 15  # of so many, one is said by chance
+LONG_GOAL = 15  # of so many, one occurs by chance
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
 LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no chance
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
-LEAST_MESSAGES = 2  # of a user who has not left, in which it says what it wants
+LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
 LONGEST_GOAL = 40  # words of a goal whose parts are looked for
 
 _MARKUP = re.compile(r"<[^<>]*>")
@@ -97,7 +97,7 @@ def _is_courtesy(text: str) -> bool:
 
 
 def never_states_goal(talk: Talk) -> Found:
-    """Find users who say nothing of a goal that names things; a way to behave can be tried without its description."""
+    """Find users who do not mention a goal that names things; a way to behave can be tried without its description."""
     when = talk.scenario.when
     things = names_of_things(when)
     everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
@@ -135,7 +135,7 @@ def _is_akin(one: str, other: str) -> bool:
 
 
 def leaks_expectation(talk: Talk) -> Found:
-    """Find messages that quote an expectation, tell the app how to answer, or tell the values of the answer."""
+    """Find messages that quote an expectation, direct the app how to answer, or give it the values of the answer."""
     yield from _quoted(talk)
     values = {each for then in talk.scenario.expectations if then.behaviour for each in _values(then.behaviour)}
     for place, text in talk.user:
@@ -185,9 +185,9 @@ def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 
 
 def part_unsaid(talk: Talk) -> Found:
-    """Find satisfied users of whose goal neither side has spoken of a part, or the app has offered it in vain.
+    """Find satisfied users with a part of their goal that neither side has mentioned, or that the app offered in vain.
 
-    Only English goals are taken apart: "wants to know when it arrives, what it costs and whether it is insured".
+    Only English goals are taken apart: "wants to know when it arrives, the price and whether it is insured".
     """
     if talk.conversation.ended != "goal_satisfied" or not talk.app:
         return
@@ -214,7 +214,7 @@ def _parts(when: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def _spoken(talk: Talk) -> Sequence[str]:
-    """Return the sentences of both sides, but what the app has offered and the user has not accepted."""
+    """Return the sentences of both sides, without offers of the app that the user has not accepted."""
     found: list[str] = []
     for place, message in enumerate(talk.conversation.messages):
         sentences = _SENTENCE.findall(typed(message.content))

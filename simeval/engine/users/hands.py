@@ -1,7 +1,7 @@
-"""What a simulated user does with tools of its own: that which the app asks for, by a rule and not by a model.
+"""Actions of a simulated user with tools of its own: those the app asks for, by a rule and not by a model.
 
 A tool is used when one sentence of an answer has all the words of its name ("restart_phone": "Please restart your
-phone") and denies nothing. What comes of it the user knows from then on.
+phone") and denies nothing. The user knows their results from then on.
 """
 
 import re
@@ -24,14 +24,14 @@ UserTool = Callable[[], Any]
 
 @dataclass(slots=True)
 class Hands:
-    """The tools of one trial's user, and what it has found by them; `taken` gives the calls since the last time."""
+    """The tools of one trial's user, and their results; `taken` gives the calls since the last time."""
 
     tools: Mapping[str, UserTool]
     taken: Callable[[], tuple[Mapping[str, Any], ...]]
     _found: list[str] = field(default_factory=list)
 
     async def follow(self, answer: str) -> None:
-        """Do what an answer of the app asks for. Raises WorldError where a tool fails."""
+        """Do the actions that an answer of the app asks for. Raises WorldError if a tool fails."""
         for name in tools_asked_for(answer, self.tools):
             came = await capture(partial(_used, self.tools[name]))
             if isinstance(came, Caught):
@@ -51,7 +51,7 @@ async def _used(tool: UserTool) -> Any:
 
 
 def tools_asked_for(answer: str, names: Iterable[str]) -> list[str]:
-    """Return the tools that an answer asks its reader to use, in the order in which it does."""
+    """Return the tools that an answer asks its reader to use, in its order."""
     sentences = [each for each in _SENTENCE.findall(answer.replace("’", "'")) if not _DENIED.search(each)]
     wanted = {name: content_stems(name.replace("_", " ")) for name in names}
     found = [

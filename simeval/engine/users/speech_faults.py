@@ -15,9 +15,9 @@ from simeval.core.wording import asks, asks_again, assistant_phrase, is_empty, t
 from simeval.engine.users.goal_faults import GENERIC
 from simeval.engine.users.talk import Found, Talk, UserFault
 
-LEAST_REPEATED = 6  # words of a message that people do not say twice by chance
+LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
-NEARLY_EQUAL = 93  # of 100: how alike two messages are where one repeats the other
+NEARLY_EQUAL = 93  # of 100: the similarity of a message and its repetition
 ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
 LEAST_RECITED = 15  # characters of a message that recites the script
 RECITED = 90  # of 100: how alike it is to the script
@@ -29,12 +29,12 @@ _QUESTION = re.compile(r"[?？؟\d]")
 
 
 def repeats_itself(talk: Talk) -> Found:
-    """Find messages that say again what was answered."""
+    """Find messages that repeat an answered one."""
     said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
     for place, text in talk.user:
         spoken = " ".join(words(text))
         answered = talk.answer_before(place)
-        alike = said["".join(filter(str.isdigit, spoken))]  # another number says another thing
+        alike = said["".join(filter(str.isdigit, spoken))]  # another number has another meaning
         is_long = len(words(text)) >= LEAST_REPEATED
         same = [each for each in alike if ratio(spoken, each[1], score_cutoff=NEARLY_EQUAL)] if is_long else ()
         if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
@@ -47,10 +47,10 @@ def repeats_itself(talk: Talk) -> Found:
 def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
     """Return whether the user asks again because the app has not understood.
 
-    Since the `first` time nothing else was asked, and no answer so far has anything to do with what was said to it, or
-    with what the user is here for (somebody who just chats is here for nothing), or it is asked for a time or price and
-    none is told. (That one answer shares nothing with
-    the question is not enough: "Sure, where at?" does not either, and of 97% caught repeats 66% would be left.)
+    Since the `first` time nothing else was asked, and no answer so far has anything to do with its message, or with the
+    user's goal (somebody who just chats has none), or the message asks for a time or price and no answer has one. (That
+    one answer shares nothing with the question is not enough: "Sure, where at?" does not either, and of 97% caught
+    repeats 66% would be left.)
     """
     if not any(not each.isascii() or content_stems(each) - GENERIC for each in topics(talk.scenario.when)):
         return False
@@ -65,26 +65,26 @@ def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
 
 
 def _is_unanswered(talk: Talk, place: int, *, of: str) -> bool:
-    """Return whether a message asks for a time or a price, and no answer so far tells one, or asks something itself."""
+    """Return whether a message asks for a time or a price, and no answer so far gives one, or asks something itself."""
     if not has(f"asks {of}", typed(dict(talk.user)[place])):
         return False
     return not any(asks(answer) or has(f"tells {of}", typed(answer)) for answer in talk.app_before(place))
 
 
 def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
-    """Return whether the app has said again what was answered so before: then it is the app that repeats itself."""
+    """Return whether the app has repeated an earlier answer: then it is the app that repeats itself."""
     return bool(heard) and any(ratio(answer, heard) >= NEARLY_EQUAL for answer in answered)
 
 
 def speaks_as_assistant(talk: Talk) -> Found:
-    """Find words that an assistant says."""
+    """Find words of an assistant."""
     for place, text in talk.user:
         if phrase := assistant_phrase(text):
             yield UserFault("speaks_as_assistant", place, repr(phrase))
 
 
 def empty_message(talk: Talk) -> Found:
-    """Find messages that say nothing."""
+    """Find empty messages."""
     for place, text in talk.user:
         if is_empty(text):
             yield UserFault("empty_message", place)
@@ -127,7 +127,7 @@ def recites_script(talk: Talk) -> Found:
 
 @lru_cache(maxsize=1_000)
 def _told_of_another(given: str, when: str) -> Sequence[str]:
-    """Return what of a script is in the third person, each sentence of `when` by itself, too."""
+    """Return the parts of a script in the third person, each sentence of `when` by itself, too."""
     return tuple(each.strip() for each in (when, *_SENTENCE.findall(when), given) if _is_of_another(each))
 
 
@@ -137,7 +137,7 @@ def _is_of_another(text: str) -> bool:
 
 
 def _begins_alike(spoken: str, told: str) -> bool:
-    """Return whether a message begins as the script does, by a verb and the person who is not I."""
+    """Return whether a message begins as the script does, by a verb and a person other than "I"."""
     first, begun = spoken.split()[:2], list(words(told))[:2]
     return first == begun and has("third person", " ".join(begun))
 

@@ -1,11 +1,11 @@
-"""The state of a simulated user, and when it leaves. The model words what is said; what happens is decided here.
+"""The state of a simulated user, and when it leaves. The model words the messages; their course is decided here.
 
                  the app asks, or has agreed and not done it          nothing that is open
     [talks] ◄──────────────────────────────────────────── answer ──────────────────────────► [may leave]
        ▲                                                                                          │
        └────────────────────────── open, no_progress ◄── status ──► satisfied, handed_off, gave_up ──► [left]
 
-Whoever was asked before, and does not know what the app cannot go on without, may leave while it asks.
+A user who was asked before, and does not know a fact that the app needs, may leave while it asks.
 
 A turn without progress costs one of the patience that the trial's seed gave; without any left the user gives up,
 whatever is asked. All of it follows from the messages, so that a conversation that was broken off goes on as it was.
@@ -23,7 +23,7 @@ from simeval.models.protocol.replies import NOT_KNOWN, Status, UserReply
 from simeval.suites.scenario import ScenarioTest
 
 PATIENCE = (3, 6)  # turns without progress that a person bears, at least and at most
-LONGEST_HOLD = 3  # answers in a row that may keep a person who has told nothing new meanwhile
+LONGEST_HOLD = 3  # answers in a row that may keep a person who has given nothing new meanwhile
 
 ENDINGS: Mapping[Status, Ending] = {
     "satisfied": "goal_satisfied",
@@ -35,10 +35,10 @@ ENDINGS: Mapping[Status, Ending] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserState:
-    """What a simulated user knows and feels before its next message.
+    """The knowledge and mood of a simulated user before its next message.
 
-    `untold` are the details of its situation and goal that it has not told yet; `is_asked` says that the app's last
-    message waits for an answer, `is_held` that the user cannot leave now; `patience` is what is left of it.
+    `untold` are the details of its situation and goal that it has not given yet; `is_asked` means that the app's last
+    message waits for an answer, `is_held` that the user cannot leave now; `patience` is the rest of it.
     """
 
     untold: tuple[str, ...]
@@ -64,9 +64,9 @@ def draw_patience(seed: int) -> int:
 
 @dataclass(slots=True)
 class Progress:
-    """What was said in one conversation, of which each message is read once.
+    """The state of one conversation, with each message read once.
 
-    `told` is what the user has said, `spent` are the turns without progress: those the user found so, and answers that
+    `told` holds the user's messages, `spent` the turns without progress: by the user's opinion, or with an answer that
     the app has given before.
     """
 
@@ -76,10 +76,10 @@ class Progress:
     _read: int = 0
     _script: str = ""
     _untold: tuple[str, ...] = ()
-    _looked: int = 0  # at so many of `told` for details of the script
+    _looked: int = 0  # number of `told` texts searched for details of the script
 
     def read(self, history: Sequence[Message]) -> None:
-        """Read what is new in the conversation."""
+        """Read the new part of the conversation."""
         for message in history[self._read :]:
             if message.role == "assistant":
                 spoken = words(message.content)
@@ -91,7 +91,7 @@ class Progress:
         self._read = len(history)
 
     def untold(self, scenario: ScenarioTest) -> tuple[str, ...]:
-        """Return the details of a scenario that are not told yet."""
+        """Return the details of a scenario that are not given yet."""
         script = _script_of(scenario)
         if script != self._script:  # the user has found something out
             self._script, self._untold, self._looked = script, details(script), 0
@@ -103,7 +103,7 @@ class Progress:
 def read_state(
     scenario: ScenarioTest, history: Sequence[Message], *, patience: int, progress: Progress | None = None
 ) -> UserState:
-    """Return the state of a user who had so much patience and to whom this was said.
+    """Return the state of a user with this patience after these messages.
 
     `progress` is of the same conversation, as far as it was read before.
     """
@@ -120,10 +120,10 @@ def read_state(
 
 
 def decide(state: UserState, reply: UserReply, history: Sequence[Message]) -> tuple[Message, Ending | None]:
-    """Return what the user says next, without a time, and how that ends the conversation, if it does.
+    """Return the user's next message, without a time, and how that ends the conversation, if it does.
 
-    An empty message ends it at once. Whoever asks something stays, and so does who may not leave; what was said before
-    is not said again on leaving.
+    An empty message ends it at once. A user who asks something stays, and so does one who may not leave; an earlier
+    message is not repeated on leaving.
     """
     message = Message(role="user", content=reply.message)
     if reply.status == "no_progress":
@@ -149,7 +149,7 @@ def takes_leave(message: Message) -> bool:
 def is_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
     """Return whether a person would stay after the last answer: it waits for one itself, or has promised something.
 
-    No loop may arise: whoever has been held so by many answers in a row, and had nothing new to tell, may leave.
+    No loop may arise: a user who has been held so by many answers in a row, and had nothing new to give, may leave.
     """
     last = next((place for place in reversed(range(len(history))) if history[place].role == "assistant"), None)
     if last is None or not _holds(history, last):
@@ -177,7 +177,7 @@ def _script_of(scenario: ScenarioTest) -> str:
 
 
 def _without(untold: tuple[str, ...], script: str, told: Sequence[str]) -> tuple[str, ...]:
-    """Return the details of a script that these texts do not tell."""
+    """Return the details of a script that these texts lack."""
     for text in told if untold else ():
         if known := told_details(script, text):
             untold = tuple(each for each in untold if each not in known)

@@ -11,7 +11,7 @@ from simeval.suites.scenario import ScenarioTest
 
 @dataclass(frozen=True, slots=True)
 class UserFault:
-    """One fault: of which kind, in which message (its place in the conversation), and what shows it."""
+    """One fault: its kind, its message (by place in the conversation), and the evidence."""
 
     kind: UserFaultKind
     place: int
@@ -23,7 +23,7 @@ class UserFault:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation with what the user said, and the app, each with its place; `script` is all the user was told."""
+    """A conversation with the messages of each side and their places; `script` is all the user knew."""
 
     scenario: ScenarioTest
     conversation: Conversation
@@ -45,15 +45,15 @@ class Talk:
         )
 
     def before(self, place: int) -> list[str]:
-        """Return what was said before a place, by whomever."""
+        """Return the messages before a place, by either side."""
         return [message.content for message in self.conversation.messages[:place]]
 
     def app_before(self, place: int) -> list[str]:
-        """Return what the app said before a place."""
+        """Return the app's messages before a place."""
         return [text for at, text in self.app if at < place]
 
     def answer_before(self, place: int) -> list[str]:
-        """Return the last thing that the app said before a place, if any."""
+        """Return the app's last message before a place, if any."""
         last = bisect_left(self.app, place, key=itemgetter(0))
         return [text for _, text in self.app[max(0, last - 1) : last]]
 

@@ -1,1 +1,1 @@
-"""Who works for runs in other processes, and how they are reached."""
+"""Workers of runs in other processes, and the connections to them."""

@@ -1,11 +1,11 @@
-"""Those who work elsewhere, by what the setting `executor` says."""
+"""Workers in other places, by the setting `executor`."""
 
 from simeval.core.executors import RayExecutor
 from simeval.engine.run_context import RemoteWorkers
 
 
 def workers_of(executor: str | RayExecutor) -> RemoteWorkers | None:
-    """Return those whom a setting means; None where trials are run in this process."""
+    """Return the workers of a setting; None if trials run in this process."""
     if executor == "local":
         return None
     from simeval.engine.workers.ray_workers import RayWorkers

@@ -1,4 +1,4 @@
-"""What a Ray actor is: a worker of one run, and the one place that all take their calls from. Neither keeps results."""
+"""A Ray actor: a worker of one run, and the one place that all take their calls from. Neither keeps results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class TrialActor:
         self._worker: TrialWorker | None = None
 
     async def ready(self) -> str:
-        """Make ready; say why that cannot be, where it cannot."""
+        """Prepare; return the reason if that is impossible."""
         task = self._task
         try:
             shared = EngineResources.of(task.judges, task.user, task.settings, self._elsewhere)
@@ -71,7 +71,7 @@ class LimitsActor:
     _there: dict[str, tuple[Buckets, float]] = field(default_factory=dict)
 
     def take(self, account: str, wanted: int, tokens_each: float, correction: float) -> tuple[int, float]:
-        """Take up to so many; give how many are granted and, where none is, after how many seconds to ask again."""
+        """Take up to so many; return how many are granted and, if none is, after how many seconds to ask again."""
         now = monotonic()
         first = Buckets(Bucket(self.requests_per_minute, 1.0), Bucket(self.tokens_per_minute, 1.0))
         buckets, then = self._there.get(account, (first, now))

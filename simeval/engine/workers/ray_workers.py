@@ -1,4 +1,4 @@
-"""Ray actors that work for a run. A trial is one call; who is lost costs its calls under way, and is replaced."""
+"""Ray actors that work for a run. A trial is one call; a lost actor costs its calls in progress, and is replaced."""
 
 import os
 import threading
@@ -21,18 +21,18 @@ from simeval.engine.run_context import RemoteRun
 from simeval.engine.workers.ray_actor import LimitsActor, RayTask, TrialActor
 from simeval.errors import DefinitionError, NoWorkers
 
-SLOW_SECONDS = 30.0  # after which it is told that actors are waited for
+SLOW_SECONDS = 30.0  # after which the wait for actors is reported
 MOST_RESTARTS = 20  # of actors that could not be made ready, in a row
 
 
 @dataclass(slots=True)
 class RayAllowances:
-    """The allowances that an actor gives; any number where there is none."""
+    """The allowances that an actor gives; any number without one."""
 
     actor: Any = None
 
     async def take(self, account: str, wanted: int, *, tokens_each: float, correction: float) -> tuple[int, float]:
-        """Take up to so many; give how many are granted and, where none is, after how many seconds to ask again."""
+        """Take up to so many; return how many are granted and, if none is, after how many seconds to ask again."""
         if self.actor is None:
             return wanted, 0.0
         found: tuple[int, float] = await self.actor.take.remote(account, wanted, tokens_each, correction)
@@ -47,14 +47,14 @@ class RayWorkers:
     limits: RayAllowances = field(default_factory=RayAllowances)
 
     def check(self, settings: Settings) -> None:
-        """Raise DefinitionError where Ray is not installed, or where a setting would not hold for actors."""
+        """Raise DefinitionError if Ray is not installed, or if a setting would not work for actors."""
         _ray()
         if settings.cache:
             raise DefinitionError("cache", found="actors keep no cache of replies", do="leave it out")
 
     @asynccontextmanager
     async def open(self, run: RemoteRun) -> AsyncIterator[Workers]:
-        """Have actors until this is left. Raises DefinitionError where they cannot be made ready."""
+        """Have actors until this is left. Raises DefinitionError if they cannot be prepared."""
         ray = _ray()
         async with self._connected(ray):
             crew = _Crew(ray, self._maker(ray, run), -(-run.shared.settings.concurrency // self.options.actors))
@@ -75,8 +75,8 @@ class RayWorkers:
     async def _connected(self, ray: Any) -> AsyncIterator[None]:
         """Be connected until this is left, in one thread all the time.
 
-        The system ends what Ray starts here as soon as the thread has ended that did so. It is not the event loop's,
-        in which Ray would take the place of whoever handles signals.
+        The system ends the processes Ray starts here as soon as their thread has ended. It is not the event loop's:
+        there Ray would replace the handlers of signals.
         """
         is_there, is_over = anyio.Event(), threading.Event()
 
@@ -113,7 +113,7 @@ class RayWorkers:
             raise DefinitionError("executor", found=found, do="check its address, or leave it out") from None
 
     def _maker(self, ray: Any, run: RemoteRun) -> Callable[[], Any]:
-        """Return what makes an actor for a run."""
+        """Return a maker of actors for a run."""
         shared, record = run.shared, run.record
         bounded = shared_out(shared.settings)
         if bounded.requests_per_minute is not None or bounded.tokens_per_minute is not None:
@@ -187,7 +187,7 @@ class _Crew:
         self.join()
 
     async def recruit(self) -> None:
-        """Make an actor ready, and have it; one that cannot take this run's trials is let go."""
+        """Prepare an actor, and add it; one that cannot take this run's trials is dropped."""
         member = _Member(self.make())
         try:
             problem = await member.actor.ready.remote()
@@ -211,7 +211,7 @@ class _Crew:
         self._tell()
 
     async def first_is_ready(self) -> None:
-        """Wait for the first actor. Raises DefinitionError where none can be made ready."""
+        """Wait for the first actor. Raises DefinitionError if none can be prepared."""
         while not self._members:
             if self._problem and not self._coming:
                 raise DefinitionError("executor", found=self._problem.rstrip("."), do="see the logs of Ray")

@@ -122,14 +122,14 @@ class TrialWorker:
         return Delivery(conversation=held.conversation, failure=held.failure, results=results)
 
     def _used(self) -> Mapping[str, Usage]:
-        """Return what was used since it was asked last."""
+        """Return the usage since the last call."""
         now = {role: replace(used) for role, used in self.context.meter.ledger.by_role().items()}
         before, self._told = self._told, now
         return {role: _less(used, before.get(role, Usage())) for role, used in now.items()}
 
 
 def _less(usage: Usage, before: Usage) -> Usage:
-    """Return what of a usage came after another."""
+    """Return the usage after another."""
     earlier = asdict(before)
     found = {name: value and value - (earlier[name] or 0) for name, value in asdict(usage).items()}
     return Usage(**found)

@@ -52,7 +52,7 @@ class Turns:
             loop.call_soon(self._give, loop)
 
     def _give(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give the turn that begins to the first caller still waiting."""
+        """Pass the turn that begins to the first caller still waiting."""
         while self._line:
             place = self._line.popleft()
             if not place.done():
