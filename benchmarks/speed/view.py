@@ -21,7 +21,7 @@ from benchmarks.speed.experiments import SCORERS, dataset
 from benchmarks.speed.resume import run
 from simeval import Engine
 from simeval.cli.view.run_page import AT_ONCE
-from simeval.results.html.heads import scenarios_of
+from simeval.results.reading import read_document
 from simeval.store.opening import open_database
 from simeval.store.runs import LAST, Runs
 from tests.support.viewers import Viewer, viewing
@@ -48,13 +48,13 @@ def asked_of(store: Path, said: str) -> Mapping[str, Sequence[str]]:
     database = open_database(str(store), must_exist=True)
     runs = Runs(database)
     start = f"run/{runs.find(LAST)}/"
-    scenarios = scenarios_of(runs.head(runs.find(LAST)))
+    scenarios = read_document(runs.head(runs.find(LAST))).scenarios
     database.close()
-    opened = [place for place, each in enumerate(scenarios) if each["outcome"] != "pass"][:OPENED] or [0]
+    opened = [place for place, each in enumerate(scenarios) if each.outcome != "pass"][:OPENED] or [0]
     return {
         "list": [""],
         "first page of a run": [start, *(f"{start}{each}{part}.json" for each in opened for part in ("", "-0"))],
-        "its last conversations": [f"{start}0-{(scenarios[0]['trials'] - 1) // AT_ONCE}.json"],
+        "its last conversations": [f"{start}0-{(scenarios[0].trials - 1) // AT_ONCE}.json"],
         "search for what was said": [f"{start}find/{quote(said)}"],
         "search for what was not": [f"{start}find/no%20such%20words"],
     }

@@ -25,12 +25,13 @@ from simeval.analysis.evidence import (
     unpaired_evidence,
 )
 from simeval.analysis.matching import Matched, match_experiments, match_suites
-from simeval.analysis.saved_run import SavedExperiment, SavedRun, Source, read_result, require_different
+from simeval.analysis.saved_run import Source, read_result, require_different
 from simeval.core.counted import counted_of
 from simeval.core.settings import ALPHA, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import say_p
+from simeval.results.document import ExperimentDocument, RunDocument
 from simeval.results.estimates import student_interval
 
 STOPPED_EARLY = (
@@ -73,21 +74,21 @@ def compare(
     require_one_of(gate, get_args(Gate), "gate")
     old, new = read_result(baseline, "baseline"), read_result(candidate, "candidate")
     require_different([old, new], "compare")
-    if isinstance(old, SavedRun) and isinstance(new, SavedRun):
+    if isinstance(old, RunDocument) and isinstance(new, RunDocument):
         require_measured(old, "baseline")
         require_measured(new, "candidate")
         if higher_is_better or lower_is_better:
             where = "higher_is_better" if higher_is_better else "lower_is_better"
             raise DefinitionError(where, found="these are runs of suites", do="leave it out: their evaluators say it")
         match = match_suites(old, new)
-    elif isinstance(old, SavedExperiment) and isinstance(new, SavedExperiment):
+    elif isinstance(old, ExperimentDocument) and isinstance(new, ExperimentDocument):
         match = match_experiments(old, new, higher=higher_is_better, lower=lower_is_better)
     else:
         found = "one is an experiment, the other a run of a suite"
         raise DefinitionError("compare", found=found, do="compare two of a kind")
-    rules = _Rules(margin=margin, alpha=alpha, unit="trial" if isinstance(old, SavedRun) else "example")
+    rules = _Rules(margin=margin, alpha=alpha, unit="trial" if isinstance(old, RunDocument) else "example")
     return Comparison(
-        kind="suites" if isinstance(old, SavedRun) else "experiments",
+        kind="suites" if isinstance(old, RunDocument) else "experiments",
         changes=tuple(_compare(row, rules) for row in match.rows),
         baseline=match.baseline,
         candidate=match.candidate,
@@ -100,7 +101,7 @@ def compare(
     )
 
 
-def require_measured(run: SavedRun, where: str) -> None:
+def require_measured(run: RunDocument, where: str) -> None:
     """Raise DefinitionError where every scenario of a run is an error: nothing is known of its app."""
     if not run.scenarios or any(each.outcome != "error" for each in run.scenarios):
         return

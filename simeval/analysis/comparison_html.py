@@ -2,22 +2,23 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
 from simeval.core.counted import counted_of
-from simeval.core.serialization import Json, decode_conversation
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.core.serialization import Json
+from simeval.core.trial import Judgement
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_share
+from simeval.results.document import Document, ExpectationDocument, ExperimentDocument, ScenarioDocument, numbered
 from simeval.results.html.blocks import MOST_BYTES, Block, about_of, block_of
 from simeval.results.html.charts import Node, difference_chart
-from simeval.results.html.heads import scenarios_of
+from simeval.results.html.heads import scenario_of
 from simeval.results.html.page import page_pieces, write_page
-from simeval.results.html.record import Report, ReportChange, ReportExpectation, ReportScenario, ReportTrial
+from simeval.results.html.record import ChangeRow, Report
 from simeval.results.html.trials import Required, report_trial, required_of
+from simeval.results.reading import read_trial
 
 if TYPE_CHECKING:  # comparisons write their reports by what is here
     from simeval.analysis.comparison_report import Comparison
@@ -38,86 +39,60 @@ FOUND = {
 }
 
 
-def write_comparison(
-    path: str | Path, comparison: "Comparison", baseline: Mapping[str, Any], candidate: Mapping[str, Any]
-) -> None:
-    """Write the report of a comparison of two machine-readable results. Raises StoreError."""
-    sides = _Side({**baseline}), _Side({**candidate})
+def write_comparison(path: str | Path, comparison: "Comparison", baseline: Document, candidate: Document) -> None:
+    """Write the report of a comparison of two runs. Raises StoreError."""
+    sides = _Side(baseline), _Side(candidate)
     write_page(path, _head(comparison, sides[1]), _blocks(comparison, *sides))
 
 
 def comparison_page(
-    comparison: "Comparison",
-    baseline: Mapping[str, Any],
-    candidate: Mapping[str, Any],
-    links: Sequence[tuple[str, str]],
+    comparison: "Comparison", baseline: Document, candidate: Document, links: Sequence[tuple[str, str]]
 ) -> str:
-    """Return the report of a comparison of two machine-readable results, with links to other pages."""
-    sides = _Side({**baseline}), _Side({**candidate})
+    """Return the report of a comparison of two runs, with links to other pages."""
+    sides = _Side(baseline), _Side(candidate)
     return "".join(page_pieces(_head(comparison, sides[1]), _blocks(comparison, *sides), links))
 
 
 class _Side:
     """One of the two results: its trials by scenario and index."""
 
-    def __init__(self, document: Json) -> None:
-        self.document, self.scenarios = document, scenarios_of(document)
-        self._held: dict[int, Mapping[int, Json]] = {}
-        seen = Counter[str]()
-        self.places: dict[str, int] = {}  # of scenarios by their titles, numbered as comparisons number them
-        for place, scenario in enumerate(self.scenarios):
-            seen[scenario["title"]] += 1
-            again = seen[scenario["title"]]
-            self.places[scenario["title"] if again == 1 else f"{scenario['title']} ({again})"] = place
-
-    @property
-    def is_of_examples(self) -> bool:
-        return "metrics" in self.document
+    def __init__(self, document: Document) -> None:
+        self.document, self.scenarios = document, document.scenarios
+        self._held: dict[int, Mapping[int, Judgement]] = {}
+        named = enumerate(each.title for each in self.scenarios)
+        self.places = {title: place for place, title in numbered(named)}  # as comparisons number scenarios
 
     def place_of(self, title: str) -> int:
-        return 0 if self.is_of_examples else self.places.get(title, 0)
+        return 0 if isinstance(self.document, ExperimentDocument) else self.places.get(title, 0)
 
     def required(self, place: int) -> list[Required]:
-        expectations = self.scenarios[place]["expectations"]
-        labels = [each["label"] for each in expectations]
-        if self.is_of_examples:
-            labels = [*dict.fromkeys([*(each["name"] for each in self.document["metrics"]), *labels])]
-        return required_of(labels, expectations)
+        expectations = self.scenarios[place].expectations
+        return required_of(self._labels(place), expectations)
 
-    def trial(self, place: int, index: int) -> ReportTrial | None:
+    def _labels(self, place: int) -> list[str]:
+        labels = [each.label for each in self.scenarios[place].expectations]
+        if isinstance(self.document, ExperimentDocument):
+            return [*dict.fromkeys([*(each.name for each in self.document.metrics), *labels])]
+        return labels
+
+    def trial(self, place: int, index: int) -> Json | None:
         """Return a trial, or the first answer to an example; None where the result does not have it."""
         if place not in self._held:
             self._held[place] = self._trials(place)
         found = self._held[place].get(index)
-        if found is None:
-            return None
-        required = self.required(place)
-        errors = self.scenarios[place].get("errors", ())
-        failed = [
-            Failure(stage=each["stage"], error=each["error"], cause="") for each in errors if each["index"] == index
-        ]
-        missing = failed[0] if failed else UNNEEDED
-        results = tuple(_score(found["scores"].get(each.label)) or missing for each in required)
-        judgement = Judgement(trial=Trial(place, index, 0), conversation=decode_conversation(found), results=results)
-        return report_trial(judgement, required)
+        return None if found is None else report_trial(found, self.required(place))
 
-    def _trials(self, place: int) -> Mapping[int, Json]:
-        if not self.is_of_examples:
-            return {each["index"]: each for each in self.scenarios[place].get("conversations", ())}
-        times = self.document["dataset"].get("repetitions", 1)
-        answered = [each for each in self.document.get("answered", ()) if each["repetition"] == 0]
-        return {each["index"] // times: each for each in answered}
+    def _trials(self, place: int) -> Mapping[int, Judgement]:
+        if not isinstance(self.document, ExperimentDocument):
+            return self.scenarios[place].by_index()
+        times, labels = self.document.dataset.repetitions, self._labels(place)
+        answered = [each for each in self.document.answered if each["repetition"] == 0]
+        return {each["index"] // times: read_trial(place, each, labels, ()) for each in answered}
 
     def example(self, key: str) -> int | None:
-        """Return the place of an example by its key."""
-        keys = self.document["examples"]["keys"]
+        """Return the place of an example by its key; of a run of a suite there is none."""
+        keys = self.document.keys if isinstance(self.document, ExperimentDocument) else ()
         return keys.index(key) if key in keys else None
-
-
-def _score(found: Json | None) -> Score | None:
-    if found is None or found.get("score") is None:
-        return None
-    return Score.of(found["score"], reasoning=found.get("reasoning") or "", details=found.get("details"))
 
 
 def _head(comparison: "Comparison", candidate: _Side) -> Report:
@@ -177,28 +152,24 @@ def _alone(comparison: "Comparison") -> list[str]:
     ]
 
 
-def _scenario(found: Json) -> ReportScenario:
-    return ReportScenario(
-        title=found["title"],
-        outcome=found.get("outcome", ""),
-        trials=found["trials"],
-        sample_size=found["sample_size"],
-        expectations=[
-            ReportExpectation(
-                label=each["label"],
-                outcome=each.get("outcome", ""),
-                verdicts=(),
-                behaviour=each.get("expected_behavior") or "",
-            )
-            for each in found["expectations"]
-        ],
+def _scenario(found: ScenarioDocument) -> Json:
+    """Return what a comparison shows of a scenario: what is expected, and nothing that was concluded."""
+    expectations = [
+        ExpectationDocument(
+            label=each.label, outcome=each.outcome, expected_behavior=each.expected_behavior, verdicts=()
+        )
+        for each in found.expectations
+    ]
+    plain = ScenarioDocument(
+        title=found.title, sample_size=found.sample_size, trials=found.trials, expectations=expectations
     )
+    return scenario_of(plain, found.outcome)
 
 
-def _change(change: Change, comparison: "Comparison", candidate: _Side) -> ReportChange:
+def _change(change: Change, comparison: "Comparison", candidate: _Side) -> ChangeRow:
     approximate = f" Approximate: {change.approximate}." if change.approximate else ""
     numbers = {name: getattr(change, name) for name in ("finding", "difference", "interval", "p_better", "p_worse")}
-    return ReportChange(
+    return ChangeRow(
         title=change.title,
         name=change.name,
         finding=change.finding,
@@ -229,7 +200,7 @@ def _blocks(comparison: "Comparison", baseline: _Side, candidate: _Side) -> Iter
         yield block_of(place, about_of(labels), _pairs(changes, place, baseline, candidate), MOST_BYTES // size)
 
 
-def _pairs(changes: Sequence[Change], place: int, baseline: _Side, candidate: _Side) -> Iterable[ReportTrial]:
+def _pairs(changes: Sequence[Change], place: int, baseline: _Side, candidate: _Side) -> Iterable[Json]:
     """Return the pairs that changed, each once: those that got worse first."""
     turned = [("worse", each, pair) for each in changes for pair in each.regressed]
     turned += [("better", each, pair) for each in changes for pair in (*each.improved, *each.changed)]
@@ -239,6 +210,7 @@ def _pairs(changes: Sequence[Change], place: int, baseline: _Side, candidate: _S
         if now is None:
             continue
         shown.add(pair.index)
-        there = baseline.example(pair.key) if baseline.is_of_examples else pair.index
+        is_of_examples = isinstance(baseline.document, ExperimentDocument)
+        there = baseline.example(pair.key) if is_of_examples else pair.index
         before = None if there is None else baseline.trial(baseline.place_of(change.title), there)
-        yield replace(now, reason=f"Got {way}: {change.label}", pair=before)
+        yield {**now, "reason": f"Got {way}: {change.label}", "pair": before}

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from simeval.analysis.change_cells import change_cells, change_headers
 from simeval.analysis.changes import WORST_FIRST, Change, Finding
 from simeval.analysis.comparison_report import Comparison, gate_of, guarantee_of, noun_of, told_of
+from simeval.analysis.saved_run import Saved
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
+from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.screen.conversations import conversations_text
-from simeval.results.screen.page import Page, ShownScenario
 
 SYMBOLS: Mapping[Finding, str] = {"worse": "❌", "unclear": "❔", "changed": "❔", "better": "✅", "not worse": "✅"}
 MOST_PAIRS = 3  # of one change that are shown
@@ -16,7 +17,7 @@ OF_THE_TABLE = 0.5  # of the room that is left
 
 
 def comparison_markdown(
-    comparison: Comparison, before: Page | None = None, now: Page | None = None, *, most: int = MOST_BYTES
+    comparison: Comparison, before: Saved | None = None, now: Saved | None = None, *, most: int = MOST_BYTES
 ) -> str:
     """Write a comparison as a page of at most `most` bytes; with the runs themselves, also what got worse in them."""
     noun = noun_of(comparison)
@@ -49,12 +50,14 @@ def _row(change: Change, *, titled: bool) -> str:
     return table_row([SYMBOLS.get(change.finding, ""), *map(escaped, [*titles, change.name, *change_cells(change)])])
 
 
-def _pairs(comparison: Comparison, before: Page | None, now: Page | None) -> Part:
-    blocks = list(_got_worse(comparison.changes, before, now)) if before and now else []
+def _pairs(comparison: Comparison, before: Saved | None, now: Saved | None) -> Part:
+    blocks = []
+    if isinstance(before, RunDocument) and isinstance(now, RunDocument):
+        blocks = list(_got_worse(comparison.changes, before, now))
     return Part(noun="conversation", blocks=blocks, head="**Conversations that got worse**")
 
 
-def _got_worse(changes: Sequence[Change], before: Page, now: Page) -> Iterator[str]:
+def _got_worse(changes: Sequence[Change], before: RunDocument, now: RunDocument) -> Iterator[str]:
     """Yield pairs of conversations of which the second is worse, each once, those of proven changes first."""
     sides = [{scenario.title: scenario for scenario in page.scenarios} for page in (before, now)]
     seen: set[tuple[str, int]] = set()
@@ -66,13 +69,13 @@ def _got_worse(changes: Sequence[Change], before: Page, now: Page) -> Iterator[s
                 yield _pair(change.title, pair.index, held)
 
 
-def _has(side: Mapping[str, ShownScenario], title: str, index: int) -> bool:
-    return title in side and index in side[title].conversations
+def _has(side: Mapping[str, ScenarioDocument], title: str, index: int) -> bool:
+    return title in side and index in side[title].by_index()
 
 
-def _pair(title: str, index: int, held: Sequence[ShownScenario]) -> str:
+def _pair(title: str, index: int, held: Sequence[ScenarioDocument]) -> str:
     said = [
-        f"{when}\n{fenced(conversations_text([(scenario, scenario.conversations[index])], PLAIN))}"
+        f"{when}\n{fenced(conversations_text([(scenario, scenario.by_index()[index])], PLAIN))}"
         for when, scenario in zip(("before:", "now:"), held, strict=True)
     ]
     return folded(f"{escaped(title)}, trial {index}", "\n\n".join(said))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from simeval.analysis.change_cells import COLOURS, change_cells, change_headers, change_mark
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange
-from simeval.analysis.saved_run import Key, RunResult, document_of
+from simeval.analysis.saved_run import Key, RunResult, read_result
 from simeval.core.serialization import plain
 from simeval.core.tables import GAP, LEFT_OUT, render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line, printed
@@ -85,7 +85,7 @@ class Comparison(Shown):
         """
         from simeval.analysis.comparison_html import write_comparison  # most comparisons are never shown so
 
-        write_comparison(path, self, document_of(baseline), document_of(candidate))
+        write_comparison(path, self, read_result(baseline, "baseline"), read_result(candidate, "candidate"))
 
     def text(self) -> str:
         return comparison_text(self)

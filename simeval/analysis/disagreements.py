@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 from simeval.analysis.agreement_report import indent
 from simeval.analysis.labels import Label, judged_in
-from simeval.analysis.saved_run import SavedRun, scenarios_of
+from simeval.analysis.saved_run import scenarios_of
+from simeval.results.document import RunDocument
 
 MOST_SHOWN = 20
 
@@ -31,17 +33,18 @@ class Disagreement:
         return f"{self.scenario}, trial {self.index}: {who} says {said}, the judge {judged}{score}{why}"
 
 
-def disagreements(run: SavedRun, labels: Sequence[Label]) -> list[Disagreement]:
+def disagreements(run: RunDocument, labels: Sequence[Label]) -> list[Disagreement]:
     """Return each label that says other than the judge, by the first requirement of its expectation."""
     judged, scenarios = judged_in(run, reasoned_only=False), scenarios_of(run)
-    trials = {title: {trial.index: trial for trial in each.conversations} for title, each in scenarios.items()}
+    trials = {title: each.by_index() for title, each in scenarios.items()}
     found = []
     for label in labels:
         requirement = next(iter(judged.get((label.scenario, label.expectation or ""), {}).values()), None)
         met = requirement.met.get(label.index) if requirement and requirement.met else None
         if requirement is None or met is None or (passes := _passes(label, requirement.cut)) is met:
             continue
-        score = trials[label.scenario][label.index].scores.get(label.expectation or "")
+        scores = scenarios[label.scenario].scores(trials[label.scenario][label.index])
+        score = scores.get(label.expectation or "")
         found.append(
             Disagreement(
                 scenario=label.scenario,
@@ -49,7 +52,7 @@ def disagreements(run: SavedRun, labels: Sequence[Label]) -> list[Disagreement]:
                 expectation=label.expectation or "",
                 rater=label.rater,
                 passes=passes,
-                score=score.score if score else None,
+                score=None if score is None or isnan(score.value) else score.value,
                 reasoning=score.reasoning if score else "",
             )
         )

@@ -6,16 +6,7 @@ from typing import Any
 
 from simeval.analysis.comparison import require_measured
 from simeval.analysis.evidence import Outcomes
-from simeval.analysis.saved_run import (
-    Requirement,
-    SavedExperiment,
-    SavedRun,
-    SavedScenario,
-    Source,
-    read_suite,
-    requirements_of,
-    scenarios_of,
-)
+from simeval.analysis.saved_run import RequirementOutcomes, Source, read_suite, requirements_of, scenarios_of
 from simeval.core.app_handler import AppHandler
 from simeval.core.logs import log
 from simeval.core.settings import MARGIN
@@ -23,6 +14,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator
 from simeval.evaluators.pairs import OtherApp
+from simeval.results.document import ExperimentDocument, RunDocument, ScenarioDocument
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.suites.apps.named import app_of, name_of
@@ -47,7 +39,9 @@ def against(
     Raises DefinitionError where nothing is in common, or a scenario has another user now.
     """
     scenarios = [scenarios] if isinstance(scenarios, ScenarioTest) else scenarios
-    if not isinstance(baseline, (SavedRun, SavedExperiment, SuiteResult, EvaluationResult, ExperimentResult, Mapping)):
+    if not isinstance(
+        baseline, (RunDocument, ExperimentDocument, SuiteResult, EvaluationResult, ExperimentResult, Mapping)
+    ):
         return _against_app(scenarios, app_of(baseline), margin)
     run = read_suite(baseline, "against")
     require_measured(run, "against")
@@ -108,7 +102,7 @@ def _as_it_is_tested(evaluator: Evaluator) -> dict[str, Any]:
 class _Side:
     """The run that a suite is held against."""
 
-    run: SavedRun
+    run: RunDocument
     margin: float
 
     def held(self, scenario: ScenarioTest) -> ScenarioTest | None:
@@ -140,9 +134,11 @@ class _Side:
             held.append(self._evaluator(evaluator, requirement, scenarios_of(self.run)[title]))
         return replace(expectation, evaluator=tuple(held), label=label) if held else None
 
-    def _evaluator(self, evaluator: Evaluator, requirement: Requirement, scenario: SavedScenario) -> NotWorseEvaluator:
+    def _evaluator(
+        self, evaluator: Evaluator, requirement: RequirementOutcomes, scenario: ScenarioDocument
+    ) -> NotWorseEvaluator:
         met = _in_order(requirement, scenario)
-        seeds = {trial.index: trial.seed for trial in scenario.conversations}
+        seeds = {each.trial.index: each.trial.seed or None for each in scenario.judgements}  # older results have none
         return NotWorseEvaluator(
             requirement=evaluator,
             run_id=self.run.run_id,
@@ -158,12 +154,13 @@ class _Side:
         )
 
 
-def _in_order(requirement: Requirement, scenario: SavedScenario) -> Outcomes:
+def _in_order(requirement: RequirementOutcomes, scenario: ScenarioDocument) -> Outcomes:
     """Return the outcome of each trial of a requirement by its place; one that was left out is missing.
 
     Older results do not say the seeds of trials: those after a cut were dealt anew, by another, and are missing, too.
     """
     met = requirement.met or {}
-    cuts = [each.index for each in scenario.conversations if each.ended == "cut" and each.seed is None]
+    ended = ((each.trial, each.conversation.ended) for each in scenario.judgements)
+    cuts = [trial.index for trial, how in ended if how == "cut" and not trial.seed]
     known = min(cuts, default=max(met) + 1)
     return [met.get(index) if index < known else None for index in range(max(met) + 1)]

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
-from simeval.analysis.saved_run import Key, Requirement, SavedRun, SavedScenario, read_file, read_suite, scenarios_of
+from simeval.analysis.saved_run import Key, RequirementOutcomes, read_file, read_suite, scenarios_of
 from simeval.analysis.stratified_labels import HOLDS, StratifiedLabels, stratified_in
 from simeval.core.arrays import Floats
 from simeval.core.labelled_examples import transcript_key
 from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
+from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, cohen_kappa, confusion, krippendorff_alpha
 from simeval.stats.calibration import corrected_rate
@@ -72,20 +73,21 @@ def agreement(
     )
 
 
-def _examples_in(labels: Sequence[Label], run: SavedRun) -> set[tuple[str, int]]:
+def _examples_in(labels: Sequence[Label], run: RunDocument) -> set[tuple[str, int]]:
     """Return the labelled trials that the judge was shown as examples: of these it says nothing by itself."""
     if not run.judge_examples:
         return set()
     keys = {
-        (title, trial.index): {transcript_key(transcript_of(trial, with_tools=each)) for each in (True, False)}
+        (title, trial.trial.index): {transcript_key(transcript_of(trial, with_tools=each)) for each in (True, False)}
         for title, scenario in scenarios_of(run).items()
-        for trial in scenario.conversations
+        for trial in scenario.judgements
     }
     labelled = {(label.scenario, label.index) for label in labels}
-    return {place for place in labelled if run.judge_examples & keys.get(place, set())}
+    shown = {*run.judge_examples}
+    return {place for place in labelled if shown & keys.get(place, set())}
 
 
-def load_run(result: Source | Path | str) -> SavedRun:
+def load_run(result: Source | Path | str) -> RunDocument:
     """Return the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
     if not isinstance(result, (str, Path)):
         return read_suite(result, "result")
@@ -97,7 +99,7 @@ class _Labelled:
     """A requirement and the labels of its expectation, by trial."""
 
     key: Key
-    requirement: Requirement
+    requirement: RequirementOutcomes
     labels: Mapping[int, Sequence[Label]]
     stratified: bool = False  # the sample that was labelled
 
@@ -256,7 +258,7 @@ def _among_people(labelled: _Labelled) -> float | None:
     return krippendorff_alpha(table, level="ordinal").value
 
 
-def _matched(labels: Sequence[Label], run: SavedRun) -> dict[tuple[str, str], dict[int, list[Label]]]:
+def _matched(labels: Sequence[Label], run: RunDocument) -> dict[tuple[str, str], dict[int, list[Label]]]:
     """Return the labels of each expectation by trial, in the run's order."""
     every, reasoned, scenarios = judged_in(run, reasoned_only=False), judged_in(run), scenarios_of(run)
     found: dict[tuple[str, str], dict[int, list[Label]]] = {}
@@ -298,13 +300,13 @@ def _require_run(label: Label, where: str, run_id: str) -> None:
         raise DefinitionError(f"{where}, run", found=found, do=do)
 
 
-def _require_trial(label: Label, where: str, scenarios: Mapping[str, SavedScenario]) -> None:
+def _require_trial(label: Label, where: str, scenarios: Mapping[str, ScenarioDocument]) -> None:
     if label.scenario not in scenarios:
         close = get_close_matches(label.scenario, scenarios, n=1)
         do = f"did you mean {close[0]!r}?" if close else "label trials of this very run"
         raise DefinitionError(where, found=f"no scenario of the run is titled {label.scenario!r}", do=do)
     scenario = scenarios[label.scenario]
-    if all(trial.index != label.index for trial in scenario.conversations):
+    if label.index not in scenario.by_index():
         there = f"its trials are 0 to {scenario.trials - 1}" if scenario.trials else "it has no trials"
         raise DefinitionError(where, found=f"{label.scenario!r} has no trial {label.index}", do=there)
 

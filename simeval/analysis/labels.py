@@ -7,28 +7,23 @@ from io import StringIO
 from math import isnan
 from pathlib import Path
 
-from simeval.analysis.saved_run import (
-    Requirement,
-    SavedRun,
-    SavedScenario,
-    SavedTrial,
-    requirements_of,
-    scenarios_of,
-)
+from simeval.analysis.saved_run import RequirementOutcomes, requirements_of, scenarios_of
 from simeval.core import seeds
 from simeval.core.feedback import PERSON, Feedback
 from simeval.core.media import shown
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, quoted_cell, unquoted_cell
 from simeval.core.transcript import show_call
+from simeval.core.trial import Judgement
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError
+from simeval.results.document import RunDocument, ScenarioDocument
 
 COLUMNS = ("scenario", "index", "expectation", "expected_behavior", "label", "transcript", "run")
 NEEDED = ("scenario", "index", "label")
 LOWEST, HIGHEST = 1.0, 10.0
 WHAT_TO_WRITE = "write pass or fail in the column label, or ratings from 1 to 10; leave it empty for no label"
 
-Judged = Mapping[tuple[str, str], Mapping[str, Requirement]]  # by title and expectation, then by evaluator
+Judged = Mapping[tuple[str, str], Mapping[str, RequirementOutcomes]]  # by title and expectation, then by evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +103,12 @@ def labels_of(feedback: Iterable[Feedback], expectation: str | None = None) -> l
     ]
 
 
-def judged_in(run: SavedRun, *, reasoned_only: bool = True) -> Judged:
+def judged_in(run: RunDocument, *, reasoned_only: bool = True) -> Judged:
     """Return the requirements that each trial meets or not, by default only those on scores with a reasoning.
 
     Where no score of the run has one, such as those of metrics, all are taken.
     """
-    found: dict[tuple[str, str], dict[str, Requirement]] = {}
+    found: dict[tuple[str, str], dict[str, RequirementOutcomes]] = {}
     for (title, label, evaluator), requirement in requirements_of(run).items():
         if requirement.met is not None:
             found.setdefault((title, label), {})[evaluator] = requirement
@@ -124,13 +119,13 @@ def judged_in(run: SavedRun, *, reasoned_only: bool = True) -> Judged:
     return reasoned or found
 
 
-def first_outcomes(run: SavedRun) -> dict[tuple[str, str], Mapping[int, bool | None]]:
+def first_outcomes(run: RunDocument) -> dict[tuple[str, str], Mapping[int, bool | None]]:
     """Return what the judge says of trials by the first requirement of each judged expectation."""
     judged = judged_in(run, reasoned_only=False)
     return {key: next(iter(requirements.values())).met or {} for key, requirements in judged.items()}
 
 
-def drawable_in(run: SavedRun) -> dict[tuple[str, int], list[str]]:
+def drawable_in(run: RunDocument) -> dict[tuple[str, int], list[str]]:
     """Return the trials that have an outcome, by title and index, with the labels of their judged expectations."""
     drawable: dict[tuple[str, int], list[str]] = {}
     for (title, label), requirements in judged_in(run).items():
@@ -140,7 +135,7 @@ def drawable_in(run: SavedRun) -> dict[tuple[str, int], list[str]]:
     return drawable
 
 
-def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]], int]:
+def draw_sample(run: RunDocument, size: int, *, seed: int) -> tuple[list[list[str]], int]:
     """Return the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
 
     A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows
@@ -149,7 +144,7 @@ def draw_sample(run: SavedRun, size: int, *, seed: int) -> tuple[list[list[str]]
     drawable = drawable_in(run)
     if not drawable:
         raise DefinitionError("sample", found="the run has no judged trial", do="give a run with judged trials")
-    trials = {title: {trial.index: trial for trial in each.conversations} for title, each in scenarios_of(run).items()}
+    trials = {title: each.by_index() for title, each in scenarios_of(run).items()}
     expected = {
         (title, expectation.label): expectation.expected_behavior or ""
         for title, scenario in scenarios_of(run).items()
@@ -237,14 +232,15 @@ def _verdict(text: str, where: str) -> bool:
     return WORDS[word] if number is None else bool(number)
 
 
-def _is_reasoned(scenario: SavedScenario, label: str) -> bool:
-    return any(label in trial.scores and trial.scores[label].reasoning for trial in scenario.conversations)
+def _is_reasoned(scenario: ScenarioDocument, label: str) -> bool:
+    found = (scenario.scores(trial).get(label) for trial in scenario.judgements)
+    return any(score is not None and score.reasoning for score in found)
 
 
-def transcript_of(trial: SavedTrial, *, with_tools: bool = True) -> str:
+def transcript_of(trial: Judgement, *, with_tools: bool = True) -> str:
     """Return a trial's conversation as it stands in a file of labels; those of older versions had no tool calls."""
     said = []
-    for turn in trial.turns:
+    for turn in trial.conversation.messages:
         said.append(f"{turn.role}: {shown(turn.content)}")
         said += [f"→ {show_call(call)}" for call in turn.tool_calls if with_tools]
-    return "\n".join([*said, "(here the app failed)"] if trial.ended == "app_error" else said)
+    return "\n".join([*said, "(here the app failed)"] if trial.conversation.ended == "app_error" else said)

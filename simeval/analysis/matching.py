@@ -6,10 +6,11 @@ from typing import Literal
 
 from simeval.analysis.changes import ComparedRun
 from simeval.analysis.evidence import Missing, Values
-from simeval.analysis.saved_run import Key, Requirement, SavedCut, SavedExperiment, SavedRun, requirements_of
+from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of
 from simeval.core.direction import Direction, by_path
 from simeval.errors import DefinitionError
 from simeval.results.conditions import changed_scenarios, not_kept
+from simeval.results.document import ExperimentDocument, RunDocument, ScoreCut
 
 CRASHES = "(the app failed)"
 MOST_NAMED = 3  # scenarios in a note
@@ -53,7 +54,7 @@ class Match:
     notes: tuple[str, ...]
 
 
-def match_suites(old: SavedRun, new: SavedRun) -> Match:
+def match_suites(old: RunDocument, new: RunDocument) -> Match:
     """Match the requirements of two runs: those with the same scenario title, label and evaluator.
 
     Trials of runs with the same seed are pairs, by their index. Raises DefinitionError where none is in common.
@@ -78,7 +79,7 @@ def match_suites(old: SavedRun, new: SavedRun) -> Match:
 
 
 def match_experiments(
-    old: SavedExperiment, new: SavedExperiment, *, higher: Collection[str] = (), lower: Collection[str] = ()
+    old: ExperimentDocument, new: ExperimentDocument, *, higher: Collection[str] = (), lower: Collection[str] = ()
 ) -> Match:
     """Match the metrics of two experiments on the examples of both, with how often the app failed, where it did.
 
@@ -108,7 +109,7 @@ def match_experiments(
     )
 
 
-def _requirement(key: Key, old: Requirement, new: Requirement, *, paired: bool) -> Matched:
+def _requirement(key: Key, old: RequirementOutcomes, new: RequirementOutcomes, *, paired: bool) -> Matched:
     is_share = old.met is not None and new.met is not None
     before, now = _values(old, is_share=is_share), _values(new, is_share=is_share)
     common = [index for index in sorted(now) if index in before] if paired else None
@@ -125,14 +126,14 @@ def _requirement(key: Key, old: Requirement, new: Requirement, *, paired: bool) 
     )
 
 
-def _values(requirement: Requirement, *, is_share: bool) -> Mapping[int, float | None]:
+def _values(requirement: RequirementOutcomes, *, is_share: bool) -> Mapping[int, float | None]:
     """Return what each trial says on a requirement, by its index: whether it met it, or its score."""
     if is_share:
         return requirement.met or {}
     return {index: requirement.scores.get(index) for index in range(requirement.trials)}
 
 
-def _direction(cut: SavedCut | None) -> Direction | None:
+def _direction(cut: ScoreCut | None) -> Direction | None:
     if cut is None:
         return None
     return "higher" if cut.sign in (">=", ">") else "lower"
@@ -140,8 +141,8 @@ def _direction(cut: SavedCut | None) -> Direction | None:
 
 def _metric(
     name: str,
-    old: SavedExperiment,
-    new: SavedExperiment,
+    old: ExperimentDocument,
+    new: ExperimentDocument,
     places: dict[str, tuple[int, int]],
     direction: Direction | None,
 ) -> Matched:
@@ -157,9 +158,9 @@ def _metric(
     )
 
 
-def _crashes(old: SavedExperiment, new: SavedExperiment, places: dict[str, tuple[int, int]]) -> list[Matched]:
+def _crashes(old: ExperimentDocument, new: ExperimentDocument, places: dict[str, tuple[int, int]]) -> list[Matched]:
     """Return how often the app failed, where it did: numbers do not show it."""
-    if not old.examples.crashed and not new.examples.crashed:
+    if not old.crashed and not new.crashed:
         return []
     return [
         Matched(
@@ -174,7 +175,7 @@ def _crashes(old: SavedExperiment, new: SavedExperiment, places: dict[str, tuple
     ]
 
 
-def _names(old: SavedExperiment, new: SavedExperiment) -> list[str]:
+def _names(old: ExperimentDocument, new: ExperimentDocument) -> list[str]:
     """Return the metrics of both; one that a run has no value of, although its scorer was in it, is missing there."""
     found = dict.fromkeys(metric.name for metric in (*new.metrics, *old.metrics))
     return [name for name in found if all(run.kind_of(name) or run.measured(name) for run in (old, new))]
@@ -191,16 +192,16 @@ def _said(names: Sequence[str], higher: Collection[str], lower: Collection[str])
     return by_path(higher=higher, lower=lower)
 
 
-def _declared(name: str, old: SavedExperiment, new: SavedExperiment) -> Direction | None:
+def _declared(name: str, old: ExperimentDocument, new: ExperimentDocument) -> Direction | None:
     """Return which way a metric is better: as the candidate's scorer says, else as the baseline's does."""
     return new.direction_of(name) or old.direction_of(name)
 
 
-def _run(run: SavedRun, only_here: Sequence[Key]) -> ComparedRun:
+def _run(run: RunDocument, only_here: Sequence[Key]) -> ComparedRun:
     return ComparedRun(run_id=run.run_id, app=run.app, seed=run.seed, only_here=tuple(only_here))
 
 
-def _experiment(run: SavedExperiment, common: Sequence[str], examples_only_here: int) -> ComparedRun:
+def _experiment(run: ExperimentDocument, common: Sequence[str], examples_only_here: int) -> ComparedRun:
     dataset = run.dataset
     times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
     return ComparedRun(
@@ -213,7 +214,7 @@ def _experiment(run: SavedExperiment, common: Sequence[str], examples_only_here:
     )
 
 
-def _notes(old: SavedRun | SavedExperiment, new: SavedRun | SavedExperiment) -> Iterator[str]:
+def _notes(old: RunDocument | ExperimentDocument, new: RunDocument | ExperimentDocument) -> Iterator[str]:
     if old.judge_repeats != new.judge_repeats:
         yield (
             f"the ratings of each conversation by a judge were {old.judge_repeats} and are {new.judge_repeats} now, "
@@ -221,14 +222,14 @@ def _notes(old: SavedRun | SavedExperiment, new: SavedRun | SavedExperiment) -> 
         )
     if old.simeval != new.simeval:
         yield f"different versions of simeval made the results, {old.simeval} and {new.simeval}"
-    roles = ["judge", "user"] if isinstance(old, SavedRun) else ["judge"]
+    roles = ["judge", "user"] if isinstance(old, RunDocument) else ["judge"]
     for role in roles:
         before, now = old.models.get(role, ""), new.models.get(role, "")
         if before != now:
             yield (f"the {role} model was {before} and is {now} now, so what changed may be the {role}, not the app")
 
 
-def _notes_of_suites(old: SavedRun, new: SavedRun) -> Iterator[str]:
+def _notes_of_suites(old: RunDocument, new: RunDocument) -> Iterator[str]:
     if old.seed != new.seed:
         yield (
             f"the runs have different seeds ({old.seed} and {new.seed}), so their trials are no pairs; with the same "
@@ -243,16 +244,16 @@ def _notes_of_suites(old: SavedRun, new: SavedRun) -> Iterator[str]:
             yield f"scenarios are not as they were, so what changed may be they, not the app: {named}"
 
 
-def _notes_of_experiments(old: SavedExperiment, new: SavedExperiment, undecided: Sequence[str]) -> Iterator[str]:
+def _notes_of_experiments(old: ExperimentDocument, new: ExperimentDocument, undecided: Sequence[str]) -> Iterator[str]:
     if old.dataset.version != new.dataset.version:
         yield (
             "the runs are of different versions of the dataset: only the examples of both are compared, and where a "
             "reference has changed under the same inputs, so may have what is measured by it"
         )
     for side, run in (("baseline", old), ("candidate", new)):
-        reached = sum(bool(key) for key in run.examples.keys)
+        reached = sum(bool(key) for key in run.keys)
         if run.stopped:
-            yield f"the {side} was stopped after {reached} of {len(run.examples.keys)} examples: {run.stopped}"
+            yield f"the {side} was stopped after {reached} of {len(run.keys)} examples: {run.stopped}"
     for name in undecided:
         before, now = old.direction_of(name), new.direction_of(name)
         if before and now and before != now:

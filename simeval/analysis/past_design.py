@@ -7,7 +7,7 @@ that was seen is a guess, kept from 0 and 1 by half a trial of each kind (Jeffre
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from simeval.analysis.saved_run import Key, Requirement, Source, read_suite, requirements_of
+from simeval.analysis.saved_run import Key, RequirementOutcomes, Source, read_suite, requirements_of
 from simeval.core.settings import POWER, Settings
 from simeval.evaluators.base import Evaluator, ShareEvaluator
 from simeval.stats import planning
@@ -38,7 +38,7 @@ class _Planner:
         self,
         scenario: ScenarioTest,
         settings: Settings,
-        seen: Mapping[Key, Requirement],
+        seen: Mapping[Key, RequirementOutcomes],
         requirements: int,
         power: float,
     ) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simeval.analysis.labels import Label, first_outcomes
-from simeval.analysis.saved_run import SavedRun
 from simeval.core.arrays import Floats
 from simeval.errors import DefinitionError
+from simeval.results.document import RunDocument
 from simeval.stats.agreement import Confusion, Rate
 from simeval.stats.calibration import CONDITIONS, CorrectedRate
 from simeval.stats.stratified import StratifiedRates, StratifiedShare, Stratum, stratified_rates
@@ -26,7 +26,7 @@ HOLDS = (
 NEARLY = 1e-6
 
 
-def stratified_in(labels: Sequence[Label], run: SavedRun) -> set[str | None]:
+def stratified_in(labels: Sequence[Label], run: RunDocument) -> set[str | None]:
     """Return the expectations of which a stratified sample was labelled. Raises DefinitionError for ratings of one."""
     outcomes = first_outcomes(run)
     stratified = {

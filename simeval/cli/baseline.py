@@ -9,13 +9,14 @@ from simeval.analysis.baseline_gate import gate_against
 from simeval.analysis.comparison import compare, require_measured
 from simeval.analysis.comparison_report import Comparison
 from simeval.analysis.evidence import least_trials
-from simeval.analysis.saved_run import SavedRun, read_suite, requirements_of
+from simeval.analysis.saved_run import read_suite, requirements_of
 from simeval.cli.compare import changes_part, load_result
 from simeval.core.logs import log
 from simeval.core.markdown import Part
 from simeval.core.settings import ALPHA, Settings
 from simeval.core.validation import require_share
 from simeval.errors import DefinitionError, SimevalError
+from simeval.results.document import RunDocument
 from simeval.results.gates import BaselineGate
 from simeval.results.suite import SuiteResult
 from simeval.store.opening import open_database
@@ -28,7 +29,7 @@ class Baseline:
     """A run that another is held against, as `document` has it, and the loss that is tolerated."""
 
     document: Mapping[str, Any]
-    run: SavedRun
+    run: RunDocument
     margin: float
 
     @classmethod

@@ -15,7 +15,6 @@ from simeval.cli.output import reader, require_apart, require_writable, show, st
 from simeval.core.markdown import Part, escaped
 from simeval.core.terminal import Color, terminal_of
 from simeval.errors import DefinitionError
-from simeval.results.screen.reading import read_page
 from simeval.store.opening import open_database
 
 PASSED, NOT_PASSED = 0, 1
@@ -57,8 +56,8 @@ def _compare(
     show(comparison_text(comparison, terminal_of(reader(json_path), color)), json_path)
     write_json(json_path, encode_comparison(comparison))
     if html_path is not None:
-        write_comparison(html_path, comparison, *found)
-    write_markdown(markdown_path, lambda: comparison_markdown(comparison, *map(read_page, found)))
+        write_comparison(html_path, comparison, old, new[0])
+    write_markdown(markdown_path, lambda: comparison_markdown(comparison, old, new[0]))
     return PASSED if comparison.passed else NOT_PASSED
 
 

@@ -13,7 +13,6 @@ from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, terminal_of
 from simeval.engine.engine import DEFAULT_APP, Engine
 from simeval.results.screen.report import run_text
-from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.files import load_file
 
@@ -33,7 +32,7 @@ def show_demo(*, quiet: bool, verbose: bool, color: Color) -> int:
             suite = load_file(path)
         engine = Engine(settings=suite.settings, seed=7, store=None)
         result: SuiteResult = anyio.run(engine.evaluate, suite, DEFAULT_APP)
-        page, terminal = page_of(result.results, result.run), terminal_of(sys.stdout, color)
+        page, terminal = result.document("worst"), terminal_of(sys.stdout, color)
         show(run_text(page, terminal, detailed=verbose, brief=quiet, told=told), None)
         if not quiet:
             lines = ["", "next:", *terminal.wrap(NEXT, first="  "), f"    {terminal.paint(COMMAND, 'cyan')}"]

@@ -17,8 +17,8 @@ from simeval.cli.output import (
 )
 from simeval.cli.run import STATUS
 from simeval.core.version import __version__
-from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
+from simeval.results.suite import encode_suite
 from simeval.store.database import Database
 from simeval.store.opening import open_database
 from simeval.store.runs import LAST, Runs

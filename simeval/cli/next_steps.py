@@ -10,8 +10,8 @@ from simeval.core.credentials import shown
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
+from simeval.results.document import Requirement, RunDocument, ScenarioDocument
 from simeval.results.failures import names_line
-from simeval.results.screen.page import Page, ShownScenario, ShownVerdict
 from simeval.suites.attacks.attack import TITLE
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
@@ -27,7 +27,7 @@ MOST_CHOSEN = 3  # scenarios that a command names
 
 
 def next_steps(
-    page: Page, settings: Settings, terminal: Terminal, clean: Callable[[str], str], *, is_mute: bool = False
+    page: RunDocument, settings: Settings, terminal: Terminal, clean: Callable[[str], str], *, is_mute: bool = False
 ) -> list[str]:
     """Return the lines of what may be done next: read what went wrong, take more trials; try an app that is mute."""
     steps = []
@@ -72,7 +72,7 @@ def _written(flags: Collection[str]) -> Iterator[str]:
                 yield next(arguments, "")
 
 
-def _has_failed(scenario: ShownScenario) -> bool:
+def _has_failed(scenario: ScenarioDocument) -> bool:
     return bool(scenario.errors) or any(each.worst is not None for each in scenario.expectations)
 
 
@@ -99,7 +99,7 @@ def store_flag(settings: Settings) -> list[str]:
     return [] if str(settings.store) == str(DEFAULTS.store) else ["--store", str(settings.store)]
 
 
-def _with_more_trials(page: Page, settings: Settings) -> list[tuple[str, str]]:
+def _with_more_trials(page: RunDocument, settings: Settings) -> list[tuple[str, str]]:
     if page.stopped:
         return []
     found = [(each, *_wanted(each)) for each in page.scenarios if each.outcome == "inconclusive"]
@@ -131,12 +131,12 @@ def _chosen(titles: Sequence[str]) -> list[str]:
     return [part for title in titles for part in ("--only", title)] if len(titles) <= MOST_CHOSEN else []
 
 
-def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
+def _wanted(scenario: ScenarioDocument) -> tuple[int, bool]:
     """Return how many trials prove what a scenario has left open, if its rates are the true ones, and if that is known.
 
     Of what is no share it is not known: twice as many may do, or the least that can. Where no number does, it is 0.
     """
-    verdicts = [verdict for each in scenario.expectations for verdict in each.verdicts]
+    verdicts = scenario.verdicts
     trials = [_trials(verdict) for verdict in verdicts if verdict.reason in OPEN]
     known = [each for each in trials if each is not None]
     if not trials or 0 in known:
@@ -146,7 +146,7 @@ def _wanted(scenario: ShownScenario) -> tuple[int, bool]:
     return max([*known, *may_do]), is_known
 
 
-def _trials(verdict: ShownVerdict) -> int | None:
+def _trials(verdict: Requirement) -> int | None:
     """Return how many trials prove a requirement; 0 where none do, None where that is not known."""
     if verdict.met is None:
         bar, estimate = verdict.bar, verdict.estimate

@@ -44,12 +44,10 @@ from simeval.core.version import __version__
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, RunStopped, SimevalError
 from simeval.models.registry import redactor_of
-from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
 from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text, told_of
-from simeval.results.shown import page_of
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.files import Line, Suite
 from simeval.suites.worlds import secrets_of
@@ -95,7 +93,7 @@ class _Reports:
         result, changes = self.baseline.held_against(result) if self.baseline else (result, ())
         if self.baseline and is_kept(settings):
             self.baseline.keep(result, str(settings.store))
-        page, terminal = page_of(result.results, result.run), terminal_of(reader(self.json_path), self.color)
+        page, terminal = result.document("worst"), terminal_of(reader(self.json_path), self.color)
         show(run_text(page, terminal, detailed=self.verbose, brief=self.quiet, told=self.told), self.json_path)
         for line in (
             [] if self.quiet else next_steps(page, settings, terminal, _cleaner(settings), is_mute=_is_mute(result))

@@ -36,8 +36,7 @@ from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
-from simeval.results.encoding import encode_experiment
-from simeval.results.experiment import ExperimentResult
+from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.people import PeoplesFeedback
 from simeval.scorers.registry import ScorerOptions, named_scorer

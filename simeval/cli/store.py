@@ -18,8 +18,8 @@ from simeval.results.blocks import laid_out
 from simeval.results.experiment import headline_of
 from simeval.results.html.page import write_report
 from simeval.results.markdown import run_markdown
+from simeval.results.reading import only_worst, read_shown
 from simeval.results.screen.conversations import chosen, conversations_text
-from simeval.results.screen.reading import read_page
 from simeval.results.screen.report import run_text
 from simeval.store.database import Database
 from simeval.store.datasets import Datasets, DatasetSummary
@@ -146,7 +146,7 @@ def list_datasets(store: str) -> int:
 
 def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the conversations of a run that were asked for. Raises DefinitionError where there are none."""
-    page = read_page(runs.document(run_id))
+    page = read_shown(runs.document(run_id))
     if page is None:
         what = "it is an experiment or a `simeval score`, which has no scenarios, or an older version kept it"
         raise DefinitionError(f"run {run_id}", found=what, do="name a suite's run, or show its answers with --rows")
@@ -159,7 +159,7 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
         what = "it has no conversation" + (" of these scenarios" if wanted.scenario else "")
         raise DefinitionError(f"run {run_id}", found=what, do=f"`simeval show {run_id}` says why")
     if not chosen(page, trial=wanted.trial, failed=False, title=wanted.scenario):
-        last = max(each.index for _, each in chosen(page, trial=None, failed=False, title=wanted.scenario))
+        last = max(each.trial.index for _, each in chosen(page, trial=None, failed=False, title=wanted.scenario))
         raise DefinitionError("--trial", found=f"there is no trial {wanted.trial}", do=f"use a number from 0 to {last}")
     found = chosen(page, trial=wanted.trial, failed=wanted.failed, title=wanted.scenario)
     if not found:
@@ -174,7 +174,7 @@ def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
     from simeval.cli.compare import changes_since, load_baseline  # what compares takes its time
 
     document = runs.document(run_id)
-    page = read_page(document, only_worst=True)
+    page = read_shown(document, kept=only_worst)
     if page is None:
         return fenced(runs.report(run_id), LONGEST_REPORT)
     more = changes_since(load_baseline(baseline, store), document) if baseline else ()
@@ -185,7 +185,7 @@ def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the screen after a run or, where it has not ended, how far it has come."""
     try:
         document = runs.document(run_id)
-        page = read_page(document, only_worst=True)
+        page = read_shown(document, kept=only_worst)
         if page is None:
             printed = document.get("printed")
             if printed and wanted.quiet:

@@ -19,7 +19,6 @@ from simeval.core.transcript import message_lines
 from simeval.core.trial import CANNOT_TELL, OF_THE_APP
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines
-from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.protocol_app import session_warnings
 from simeval.suites.cast import ESCALATE, MODELS, Cast
@@ -94,8 +93,8 @@ def _is_judged(result: SuiteResult) -> bool:
 
 
 def _judgement(result: SuiteResult, terminal: Terminal) -> list[str]:
-    [scenario] = page_of(result.results, result.run, every=True).scenarios
-    lines = [line for trial in scenario.conversations.values() for line in judged_lines(scenario, trial, terminal)]
+    [scenario] = result.document().scenarios
+    lines = [line for trial in scenario.judgements for line in judged_lines(scenario, trial, terminal)]
     said = "One conversation shows how it goes, and proves nothing: `simeval run` holds many."
     return [*lines, "", *terminal.wrap(said)]
 

@@ -1,28 +1,23 @@
-"""Records as JSON-ready dicts: the one form in which reports and journals write them."""
+"""Records as JSON-ready dicts: the one form in which reports, stores and journals write them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from simeval.core.conversation import Conversation
-from simeval.core.preparation import Preparation
 from simeval.core.serialization import Json, encode_conversation, plain
-from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
+from simeval.core.trial import Estimate, Failure, Judgement, Score, Trial, Verdict
 from simeval.core.usage import total
-from simeval.evaluators.base import Evaluator
-from simeval.results.conditions import conditions_of
+from simeval.results.document import (
+    ExpectationDocument,
+    ExperimentDocument,
+    MetricDocument,
+    Requirement,
+    RunDocument,
+    RunHead,
+    ScenarioDocument,
+)
 from simeval.results.fidelity import encode_fidelity
-from simeval.results.gates import are_trusted, meets_gates
-from simeval.results.guarantee import guaranteed
-from simeval.results.outcomes import decided
-from simeval.results.repeatability import Repeatability, repeatability_of
-from simeval.results.screen.page import shown_verdict
-from simeval.results.shown import missed_scores
-
-if TYPE_CHECKING:  # results are written as reports, which are made of what is here
-    from simeval.results.experiment import ExperimentResult, MetricResult
-    from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 
 
 def encode_result(result: Score | Failure) -> Json:
@@ -67,59 +62,70 @@ def _encode_comparison(verdict: Verdict) -> Json:
     return {"against": verdict.against, "margin": verdict.margin, "shares": shares}
 
 
-def encode_head(result: "SuiteResult | ExperimentResult", *, version: str) -> Json:
-    """Return what the machine-readable result says first: what a run came to, and what is true of all of it."""
-    head = _head(result.run, result.outcome, result.guarantee, gate_met=result.meets(result.run.gate), version=version)
-    return head | _encode_repeatability(getattr(result, "repeatability", None))
+def encode_document(document: RunDocument | ExperimentDocument) -> Json:
+    """Return the document of a run as the machine-readable result."""
+    if isinstance(document, ExperimentDocument):
+        return {**encode_head(document), **_encode_experiment(document)}
+    scenarios = [
+        {**encode_scenario(each), "conversations": [_encode_judgement(each, one) for one in each.judgements]}
+        for each in document.scenarios
+    ]
+    return {**encode_head(document), "scenarios": scenarios}
 
 
-def encode_suite(results: Sequence["EvaluationResult"], run: "RunRecord", *, version: str) -> Json:
-    """Return a whole run as the machine-readable result."""
-    outcome = decided(results)
-    gate_met = meets_gates(outcome, run.gate, run.baseline, trusted=are_trusted(results))
+def encode_head(document: RunHead) -> Json:
+    """Return what is true of a whole run, and what it came to."""
     return {
-        **_head(run, outcome, guaranteed(results, run), gate_met=gate_met, version=version),
-        **_encode_repeatability(repeatability_of(results)),
-        "scenarios": [
-            encode_scenario(result) | {"conversations": [_encode_judgement(result, each) for each in result.judgements]}
-            for result in results
-        ],
+        "simeval": document.simeval,
+        "run_id": document.run_id,
+        "outcome": document.outcome,
+        "passed": document.outcome == "pass",
+        "gate_met": document.gate_met,
+        "guarantee": document.guarantee,
+        **({"baseline": asdict(document.baseline)} if document.baseline else {}),
+        **encode_run(document),
+        **({"repeatability": asdict(document.repeatability)} if document.repeatability else {}),
     }
 
 
-def _encode_repeatability(found: Repeatability | None) -> Json:
-    return {} if found is None else {"repeatability": asdict(found)}
-
-
-def _head(run: "RunRecord", outcome: Outcome | None, stated: str, *, gate_met: bool, version: str) -> Json:
+def encode_run(run: RunHead) -> Json:
+    """Return what is true of a whole run."""
+    by_role = {role: asdict(usage) for role, usage in run.usage.items()}
     return {
-        "simeval": version,
         "run_id": run.run_id,
-        "outcome": outcome,
-        "passed": outcome == "pass",
-        "gate_met": gate_met,
-        "guarantee": stated,
-        **({"baseline": asdict(run.baseline)} if run.baseline else {}),
-        **encode_run(run),
+        "models": dict(run.models),
+        "judge_repeats": run.judge_repeats,
+        **({"judge_examples": list(run.judge_examples)} if run.judge_examples else {}),
+        "app": run.app,
+        "seed": run.seed,
+        "gate": run.gate,
+        "joint": run.joint,
+        "started": run.started.isoformat() if run.started else None,
+        "seconds": round(run.seconds, 3),
+        "notes": list(run.notes),
+        "stopped": run.stopped,
+        **encode_fidelity(run.fidelity),
+        **({"conditions": run.conditions} if run.conditions is not None else {}),
+        **({"dataset": asdict(run.dataset)} if run.dataset else {}),
+        **({"metadata": plain(run.metadata)} if run.metadata else {}),
+        "usage": {**asdict(total(run.usage)), "by_role": by_role},
     }
 
 
-def encode_experiment(result: "ExperimentResult", *, version: str) -> Json:
-    """Return an experiment as the machine-readable result; what was answered is in the store."""
+def _encode_experiment(found: ExperimentDocument) -> Json:
     return {
-        **encode_head(result, version=version),
-        "answers": result.answers,
-        "significance_level": result.significance_level,
-        "scorers": list(result.scorers),
-        "metrics": [_encode_metric(metric) for metric in result.metrics],
-        "summaries": _encode_estimates(result.summaries),
-        "categories": _encode_estimates(result.categories),
-        "expectations": [encode_expectation(expectation) for expectation in result.expectations],
-        "failures": dict(result.failures),
+        "answers": found.answers,
+        "significance_level": found.significance_level,
+        "scorers": list(found.scorers),
+        "metrics": [_encode_metric(metric) for metric in found.metrics],
+        "summaries": _encode_estimates(found.summaries),
+        "categories": _encode_estimates(found.categories),
+        "expectations": [encode_expectation(expectation) for expectation in found.expectations],
+        "failures": dict(found.failures),
         "examples": {  # by column: much less than one object for each
-            "keys": list(result.keys),
-            "values": {name: plain(list(values)) for name, values in result.values.items()},
-            "crashed": sorted(result.crashed),
+            "keys": list(found.keys),
+            "values": {name: list(values) for name, values in found.values.items()},
+            "crashed": sorted(found.crashed),
         },
     }
 
@@ -130,135 +136,70 @@ def _encode_estimates(found: Mapping[str, Mapping[str, Estimate]]) -> Json:
     }
 
 
-def _encode_metric(metric: "MetricResult") -> Json:
+def _encode_metric(metric: MetricDocument) -> Json:
     counts = {"missing": metric.missing, "crashed": metric.crashed}
     measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
-    return {**measured, **plain(asdict(metric.estimate)), **counts}
+    estimate = plain(asdict(metric.estimate)) if metric.estimate else {}
+    return {**measured, **estimate, **counts}
 
 
-def encode_run(run: "RunRecord", *, suite: bool = False) -> Json:
-    """Return what is true of a whole run; with `suite`, what its scenarios were to be."""
-    by_role = {role: asdict(usage) for role, usage in run.usage.items()}
-    return {
-        "run_id": run.run_id,
-        "models": {"judge": run.judge_model, "user": run.user_model},
-        "judge_repeats": run.judge_repeats,
-        **({"judge_examples": shown} if (shown := run.definition.get("judge examples")) else {}),
-        "app": run.app,
-        **(
-            {"suite": [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]}
-            if suite
-            else {}
-        ),
-        "seed": run.seed,
-        "gate": run.gate,
-        "joint": run.joint,
-        "started": run.started.isoformat(),
-        "seconds": round(run.seconds, 3),
-        "notes": list(run.notes),
-        "stopped": run.stopped,
-        **encode_fidelity(run.fidelity),
-        **({"conditions": conditions_of(run.definition)} if run.definition and run.dataset is None else {}),
-        **({"dataset": asdict(run.dataset)} if run.dataset else {}),
-        **({"metadata": plain(run.metadata)} if run.metadata else {}),
-        "usage": {**asdict(total(run.usage)), "by_role": by_role},
-    }
-
-
-def encode_scenario(result: "EvaluationResult") -> Json:
+def encode_scenario(found: ScenarioDocument) -> Json:
     """Return what a scenario came to, without its conversations."""
+    quarantine, users, claims = found.quarantine, found.users, found.claims
+    held = {"reason": quarantine.reason, "until": quarantine.until.isoformat()} if quarantine else {}
     return {
-        "title": result.title,
-        "given": result.given,
-        "when": result.when,
-        "outcome": result.outcome,
-        "passed": result.passed,
-        **_encode_quarantine(result),
-        "sample_size": result.sample_size,
-        "trials": result.trials,
-        "extras": {"finished": result.finished_extras, "ended_early": len(result.extras) - result.finished_extras},
-        "users": {**plain(asdict(result.users)), "fault_rate": result.users.rate},
-        **({"claims": plain(asdict(result.claims))} if result.claims.both else {}),
-        "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in result.failures],
-        "expectations": [
-            {**encode_expectation(expectation), "worst": worst.trial.index if worst else None}
-            for expectation in result.expectations
-            for worst in [result.worst(expectation)]
-        ],
+        "title": found.title,
+        "given": found.given,
+        "when": found.when,
+        "outcome": found.outcome,
+        "passed": found.outcome == "pass",
+        **({"quarantine": held, "decides": found.decides} if held else {}),
+        "sample_size": found.sample_size,
+        "trials": found.trials,
+        "extras": dict(found.extras),
+        **({"users": {**plain(asdict(users)), "fault_rate": users.rate}} if users else {}),
+        **({"claims": plain(asdict(claims))} if claims.both else {}),
+        "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in found.errors],
+        "expectations": [{**encode_expectation(each), "worst": each.worst} for each in found.expectations],
     }
 
 
-def _encode_quarantine(result: "EvaluationResult") -> Json:
-    """Return the quarantine of a scenario, and whether its outcome decides; nothing where it has none."""
-    found = result.quarantine
-    if found is None:
-        return {}
-    return {"quarantine": {"reason": found.reason, "until": found.until.isoformat()}, "decides": result.decides}
-
-
-def encode_expectation(expectation: "ExpectationResult") -> Json:
+def encode_expectation(found: ExpectationDocument) -> Json:
     """Return what an expectation came to."""
-    reliability, turns, escalations = expectation.reliability, expectation.turns, expectation.escalations
     return {
-        "label": expectation.label,
-        "expected_behavior": expectation.expected_behavior,
-        **_encode_prepared(expectation.prepared),
-        **({"warnings": [*expectation.warnings]} if expectation.warnings else {}),
-        **({"described": [*expectation.described]} if expectation.described else {}),
-        "outcome": expectation.outcome,
-        "verdicts": [
-            {
-                **encode_verdict(verdict),
-                **_encode_standard(expectation, evaluator),
-                **_encode_words(expectation, evaluator, verdict),
-            }
-            for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
-        ],
-        "scores": plain(expectation.scores),
-        **({"escalations": plain(asdict(escalations))} if escalations else {}),
-        **({"reliability": plain(asdict(reliability))} if reliability else {}),
-        **({"turns": plain(asdict(turns))} if turns else {}),
-        **({"personas": [plain(asdict(each)) for each in expectation.personas]} if expectation.personas else {}),
+        "label": found.label,
+        "expected_behavior": found.expected_behavior,
+        **({"rubric": found.rubric} if found.rubric else {}),
+        **({"controls": list(found.controls)} if found.controls else {}),
+        **({"warnings": [*found.warnings]} if found.warnings else {}),
+        **({"described": described} if (described := found.described) else {}),
+        "outcome": found.outcome,
+        "verdicts": [{**encode_verdict(each), **_encode_words(each)} for each in found.verdicts],
+        "scores": plain(found.scores),
+        **{each.name: plain(each.numbers) for each in found.findings if each.name},
     }
 
 
-def _encode_prepared(prepared: Preparation | None) -> Json:
-    """Return by which rubric judges rated, and what they gave to controls; nothing where none did."""
-    if prepared is None:
-        return {}
-    controls = [
-        {name: value for name, value in asdict(each).items() if name not in ("key", "expected_behavior")}
-        | {"is_right": each.is_right}
-        for each in prepared.controls
-    ]
+def _encode_words(found: Requirement) -> Json:
+    """Return which scores meet a requirement, what a screen says of it, and where its bar lies."""
+    missed = sorted(filter(isfinite, found.missed))
     return {
-        **({"rubric": prepared.rubric.source} if prepared.rubric else {}),
-        **({"controls": controls} if controls else {}),
+        "cut": asdict(found.cut) if found.cut else None,
+        **({"missed": missed} if missed and not found.cut else {}),
+        "said": found.said,
+        "range": found.range,
+        "bar": encode_bar(found),
     }
 
 
-def _encode_words(expectation: "ExpectationResult", evaluator: Evaluator, verdict: Verdict) -> Json:
-    """Return what a screen says of a verdict, and where its bar lies."""
-    shown = shown_verdict(expectation.label, evaluator, verdict, expectation.first_scores())
-    bar = None
-    if shown.bar:
-        bar = {**asdict(shown.bar), "ends": [evaluator.show(end) for end in (shown.bar.low, shown.bar.high)]}
-    return {"said": shown.said, "range": shown.range, "bar": bar}
+def encode_bar(found: Requirement) -> Json | None:
+    """Return where the bar of a requirement lies, with the ends of its scale in words."""
+    ends = {"ends": list(found.ends)} if found.ends else {}
+    return {**asdict(found.bar), **ends} if found.bar else None
 
 
-def _encode_standard(expectation: "ExpectationResult", evaluator: Evaluator) -> Json:
-    """Return which scores speak for a requirement: those on one side of a cut, else all but those that missed it."""
-    if evaluator.cut is not None:
-        return {"cut": {"sign": evaluator.cut[0], "score": evaluator.cut[1]}}
-    missed = sorted(filter(isfinite, missed_scores(expectation, evaluator)))
-    return {"cut": None, **({"missed": missed} if missed else {})}
-
-
-def _encode_judgement(result: "EvaluationResult", judgement: Judgement) -> Json:
-    labels = [expectation.label for expectation in result.expectations]
-    found = zip(labels, judgement.results, strict=True)
-    scores = {label: score for label, score in found if isinstance(score, Score)}
-    return encode_trial(judgement.trial, judgement.conversation, scores)
+def _encode_judgement(scenario: ScenarioDocument, trial: Judgement) -> Json:
+    return encode_trial(trial.trial, trial.conversation, scenario.scores(trial))
 
 
 def encode_trial(trial: Trial, conversation: Conversation, scores: Mapping[str, Score]) -> Json:

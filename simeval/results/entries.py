@@ -7,8 +7,9 @@ from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, 
 from simeval.core.serialization import Json, encode_conversation, encode_message, plain
 from simeval.core.trial import Judgement, TrialConversation
 from simeval.core.version import __version__
-from simeval.results.encoding import encode_expectation, encode_experiment, encode_result, encode_run
-from simeval.results.experiment import ExperimentResult
+from simeval.results.document import RunHead
+from simeval.results.encoding import encode_expectation, encode_result, encode_run
+from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
 
 OfATrial = Start | Cut | TrialConversation | Judgement
@@ -19,7 +20,7 @@ def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one ca
     """Return what a journal of JSON lines keeps of one record; "type" says which it is."""
     match entry:
         case RunRecord():
-            return [{"type": "run", **encode_run(entry, suite=True)}]
+            return [_encode_run(entry)]
         case Start():
             return [_encode_start(entry)]
         case Cut():
@@ -46,6 +47,13 @@ def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one ca
             return [{"type": "experiment", **encode_experiment(entry, version=__version__)}]
 
 
+def _encode_run(run: RunRecord) -> Json:
+    """Return what is true of a run, and what its scenarios were to be."""
+    scenarios = [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]
+    head = RunHead(**run.head(None, "", gate_met=False))
+    return {"type": "run", **encode_run(head), "suite": scenarios}
+
+
 def _encode_start(start: Start) -> Json:
     if start.messages is None:
         return {"type": "start", **asdict(start.trial)}
@@ -54,5 +62,5 @@ def _encode_start(start: Start) -> Json:
 
 
 def _encode_verdicts(result: EvaluationResult) -> Json:
-    expectations = [encode_expectation(expectation) for expectation in result.expectations]
+    expectations = [encode_expectation(expectation.document()) for expectation in result.expectations]
     return {"type": "verdicts", "title": result.title, "outcome": result.outcome, "expectations": expectations}

@@ -1,12 +1,13 @@
 """What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
+from simeval.core.serialization import Json, plain
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.tables import isolated
@@ -14,15 +15,13 @@ from simeval.core.terminal import printed_room
 from simeval.core.trial import Estimate, Judgement, Outcome, Score, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
+from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
+from simeval.results.encoding import encode_document
 from simeval.results.guarantee import Concluded, guaranteed_of
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.rows import NO_ROWS, Rows
 from simeval.results.self_shown import Shown
-from simeval.results.suite import (
-    DatasetRecord,
-    ExpectationResult,
-    RunRecord,
-)
+from simeval.results.suite import ExpectationResult, RunRecord
 from simeval.results.text import (
     MARKS,
     VERDICT_HEADERS,
@@ -65,6 +64,11 @@ class MetricResult:
     def name(self) -> str:
         """The scorer's name with the path of the metric."""
         return f"{self.scorer}.{self.path}" if self.path else self.scorer
+
+    def document(self) -> MetricDocument:
+        """Return all that is known of it."""
+        names = ("name", "kind", "direction", "estimate", "missing", "crashed")
+        return MetricDocument(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -154,6 +158,26 @@ class ExperimentResult(Shown):
             raise AssertionError(f"{NOTHING_REQUIRED}\n\n{self.text()}")
         Shown.assert_passed(self)
 
+    def document(self) -> ExperimentDocument:
+        """Return all that is known of it; what was answered is in the store."""
+        return ExperimentDocument(
+            **{
+                **self.run.head(self.outcome, self.guarantee, gate_met=self.meets(self.run.gate)),
+                "dataset": self.dataset,
+            },
+            answers=self.answers,
+            significance_level=self.significance_level,
+            scorers=self.scorers,
+            metrics=[each.document() for each in self.metrics],
+            summaries=self.summaries,
+            categories=self.categories,
+            expectations=[each.document() for each in self.expectations],
+            failures=self.failures,
+            keys=self.keys,
+            values={name: plain(list(values)) for name, values in self.values.items()},
+            crashed=self.crashed,
+        )
+
     @property
     def has_measured(self) -> bool:
         """Whether any answer has a value, a category or a rating, or the dataset a summary."""
@@ -164,6 +188,11 @@ class ExperimentResult(Shown):
     def __repr__(self) -> str:
         came_to = self.outcome or ("measured" if self.has_measured else "nothing was measured")
         return f"<ExperimentResult of run {self.run.run_id}: {came_to}, {counted_of(self.answers, 'answer')}>"
+
+
+def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
+    """Return an experiment as the machine-readable result; what was answered is in the store."""
+    return encode_document(replace(result.document(), simeval=version))
 
 
 def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:

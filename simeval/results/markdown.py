@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
-from simeval.core.trial import Outcome
+from simeval.core.trial import Judgement, Outcome
+from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.screen.conversations import conversations_text
-from simeval.results.screen.page import Page, ShownScenario, ShownTrial
 from simeval.results.screen.report import (
     WORST_FIRST,
     cost_of,
@@ -23,7 +23,7 @@ HEADERS = ("", "scenario", "what was found", "the true value", "trials")
 OF_THE_TABLE = 0.5  # of the room that is left
 
 
-def run_markdown(page: Page, *, more: Sequence[Part] = (), most: int = MOST_BYTES) -> str:
+def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MOST_BYTES) -> str:
     """Write a run as a page of at most `most` bytes; `more` stands between its table and its conversations."""
     head = f"## simeval: {SYMBOLS[page.outcome]} {MARKS[page.outcome]}"
     if page.baseline is not None and not page.baseline.met:
@@ -36,16 +36,16 @@ def run_markdown(page: Page, *, more: Sequence[Part] = (), most: int = MOST_BYTE
     return fitted(f"{head}\n\n{said}", parts, foot, whole=f"`simeval show {page.run_id}` shows it.", most=most)
 
 
-def _worst_first(page: Page) -> list[ShownScenario]:
+def _worst_first(page: RunDocument) -> list[ScenarioDocument]:
     return sorted(page.scenarios, key=lambda each: WORST_FIRST.index(each.outcome)) if was_measured(page) else []
 
 
-def _table(page: Page) -> Part:
+def _table(page: RunDocument) -> Part:
     rows = [row for scenario in _worst_first(page) for row in _rows(scenario)]
     return Part(noun="requirement", blocks=rows, head=table_head(HEADERS), is_table=True, share=OF_THE_TABLE)
 
 
-def _rows(scenario: ShownScenario) -> Iterator[str]:
+def _rows(scenario: ScenarioDocument) -> Iterator[str]:
     title = escaped(scenario.title) + ("" if scenario.decides else "<br><em>in quarantine</em>")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
         for verdict in expectation.verdicts:
@@ -55,22 +55,23 @@ def _rows(scenario: ShownScenario) -> Iterator[str]:
             title = ""
 
 
-def _conversations(page: Page) -> Part:
+def _conversations(page: RunDocument) -> Part:
     """Return the conversations that speak most against what did not pass, each folded."""
     blocks = []
     for scenario in _worst_first(page):
         against = [each.worst for each in scenario.expectations if each.outcome != "pass" and each.worst is not None]
-        found = [scenario.conversations[index] for index in dict.fromkeys(against) if index in scenario.conversations]
+        trials = scenario.by_index()
+        found = [trials[index] for index in dict.fromkeys(against) if index in trials]
         blocks += [conversation_block(scenario, trial) for trial in found]
     return Part(noun="conversation", blocks=blocks, head="**Worst conversations**")
 
 
-def conversation_block(scenario: ShownScenario, trial: ShownTrial) -> str:
+def conversation_block(scenario: ScenarioDocument, trial: Judgement) -> str:
     """Return a conversation with its scores, folded under its scenario and number."""
     inner = fenced(conversations_text([(scenario, trial)], PLAIN))
-    return folded(f"{escaped(scenario.title)}, trial {trial.index}", inner)
+    return folded(f"{escaped(scenario.title)}, trial {trial.trial.index}", inner)
 
 
-def _remarks(page: Page) -> Part:
+def _remarks(page: RunDocument) -> Part:
     lines = [line for block in (failure_lines(page, PLAIN), note_lines(page, PLAIN)) for line in block]
     return Part(noun="note block", blocks=[folded("Notes", fenced("\n".join(lines)))] if lines else [])

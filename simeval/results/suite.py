@@ -1,17 +1,18 @@
 """What an evaluation found: records with everything in them, printed as a table with explanations."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
-from simeval.core.controls import complaints, failed
+from simeval.core.controls import ControlRecord, complaints, failed
 from simeval.core.conversation import Conversation
 from simeval.core.counted import counted_of
 from simeval.core.preparation import Preparation
 from simeval.core.quarantine import Quarantine
+from simeval.core.serialization import Json
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import printed
@@ -22,6 +23,16 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
 from simeval.results.claims import Claims
+from simeval.results.conditions import conditions_of
+from simeval.results.document import (
+    DatasetRecord,
+    ExpectationDocument,
+    Finding,
+    Requirement,
+    RunDocument,
+    ScenarioDocument,
+)
+from simeval.results.encoding import encode_document
 from simeval.results.escalations import Escalations, escalations_of
 from simeval.results.fidelity import Fidelity, fidelity_of
 from simeval.results.gates import BaselineGate, are_trusted, meets_gates
@@ -34,23 +45,16 @@ from simeval.results.repeatability import Repeatability, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.self_shown import Shown
-from simeval.results.shown import page_of
 from simeval.results.text import badness, show_trial, show_untold, speaks_against
 from simeval.results.turns import TurnShare, turns_of
 from simeval.results.users import UserConduct
 
+HEAD = (  # the fields that a run and its document have both
+    *("run_id", "app", "seed", "gate", "joint", "baseline", "judge_repeats", "started", "seconds", "notes", "stopped"),
+    *("fidelity", "dataset", "metadata", "usage"),
+)
 ENOUGH_SCORES = 100  # to tell yes or no from a number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetRecord:
-    """Which dataset an experiment was run on, in which version, and how often each of its examples."""
-
-    name: str
-    kind: str
-    version: str
-    size: int
-    repetitions: int = 1
+Kept = Literal["every", "worst", "none"]  # the trials that a document has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,19 @@ class RunRecord:
     def played(self) -> Mapping[str, str]:
         """Who judged and who played the user, where that was asked for anything."""
         return players(self.judge_model, self.user_model, asked=self.usage)
+
+    def head(self, outcome: Outcome | None, guarantee: str, *, gate_met: bool) -> dict[str, Any]:
+        """Return the fields of its document that are true of the whole run."""
+        is_suite = bool(self.definition) and self.dataset is None
+        return {
+            **{name: getattr(self, name) for name in HEAD},
+            "outcome": outcome,
+            "guarantee": guarantee,
+            "gate_met": gate_met,
+            "models": {"judge": self.judge_model, "user": self.user_model},
+            "judge_examples": self.definition.get("judge examples") or (),
+            "conditions": conditions_of(self.definition) if is_suite else None,
+        }
 
     @property
     def leaves_out_crashes(self) -> bool:
@@ -152,12 +169,54 @@ class ExpectationResult:
     @property
     def described(self) -> tuple[str, ...]:
         """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
-        judge, untold = self.reliability, show_untold(self.results)
-        attempts = self.attempts
+        return tuple(each.said for each in self.findings if each.said)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What else is known of it: attacks, ratings, turns and users."""
+        rows = (
+            ("attacks", "", attempts := self.attempts),
+            ("judge", "escalations", self.escalations),
+            ("judge", "reliability", self.reliability),
+            ("judge", "", show_untold(self.results)),
+            ("turns", "turns", self.turns),
+        )
+        found = [
+            Finding(f"{of}: {each}", name, None if isinstance(each, str) else asdict(each))
+            for of, name, each in rows
+            if each
+        ]
         fared = show_personas(self.personas) if attempts is None else None
-        of_judges = (("judge", self.escalations), ("judge", judge), ("judge", untold))
-        found = (("attacks", attempts), *of_judges, ("turns", self.turns), ("users", fared))
-        return tuple(f"{what}: {said}" for what, said in found if said is not None)
+        numbers = [asdict(each) for each in self.personas]
+        users = [Finding(f"users: {fared}" if fared else "", "personas", numbers)] if numbers else []
+        return (*found, *users)
+
+    def missed_scores(self, evaluator: Evaluator) -> frozenset[float]:
+        """Return the scores that do not meet a requirement, if no cut tells."""
+        scores = () if evaluator.cut else self.scores
+        return frozenset(score for score in scores if not evaluator.meets(score))
+
+    def document(self, worst: Judgement | None = None) -> ExpectationDocument:
+        """Return all that is known of it; `worst` is the trial that speaks most against it."""
+        prepared = self.prepared or Preparation()
+        return ExpectationDocument(
+            label=self.label,
+            outcome=self.outcome,
+            verdicts=[
+                Requirement.of(
+                    self.label, evaluator, verdict, self.first_scores(), missed=self.missed_scores(evaluator)
+                )
+                for evaluator, verdict in zip(self.evaluators, self.verdicts, strict=True)
+            ],
+            expected_behavior=self.expected_behavior,
+            rubric=prepared.rubric.source if prepared.rubric else None,
+            controls=[_shown_control(each) for each in prepared.controls],
+            warnings=self.warnings,
+            distrusted=self.distrusted,
+            findings=self.findings,
+            scores=self.scores,
+            worst=worst.trial.index if worst else None,
+        )
 
     @property
     def attempts(self) -> Attempts | None:
@@ -173,6 +232,11 @@ class ExpectationResult:
     def reliability(self) -> Reliability | None:
         """How far the judge's ratings agree, where each conversation has two or more; else None."""
         return reliability_of(self.results)
+
+
+def _shown_control(found: ControlRecord) -> Mapping[str, Any]:
+    names = ("judge", "control", "score", "reasoning", "is_right")
+    return {name: getattr(found, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -292,19 +356,45 @@ class EvaluationResult(Shown):
         worst = self.worst(expectation)
         return show_trial(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
 
+    def document(self, kept: Kept = "every") -> ScenarioDocument:
+        """Return all that is known of it, by default with every trial."""
+        expectations = [each.document(self.worst(each)) for each in self.expectations]
+        worst = {each.worst for each in expectations}
+        judgements = () if kept == "none" else self.judgements
+        return ScenarioDocument(
+            title=self.title,
+            sample_size=self.sample_size,
+            trials=self.trials,
+            expectations=expectations,
+            judgements=[each for each in judgements if kept == "every" or each.trial.index in worst],
+            outcome=self.outcome,
+            given=self.given,
+            when=self.when,
+            quarantine=self.quarantine,
+            decides=self.decides,
+            extras={"finished": self.finished_extras, "ended_early": len(self.extras) - self.finished_extras},
+            users=self.users,
+            claims=self.claims,
+            errors=self.failures,
+        )
+
     def to_html(self, path: str | Path) -> None:
         """Write the report that a browser shows: one file with all in it. Raises StoreError."""
-        SuiteResult((self,), self.run).to_html(path)
+        self._alone.to_html(path)
 
     def to_markdown(self) -> str:
         """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
-        return run_markdown(page_of([self], self.run))
+        return self._alone.to_markdown()
 
     def text(self) -> str:
-        return run_text(page_of([self], self.run))
+        return self._alone.text()
 
     def __str__(self) -> str:
-        return run_text(page_of([self], self.run), printed())
+        return str(self._alone)
+
+    @property
+    def _alone(self) -> "SuiteResult":
+        return SuiteResult((self,), self.run)
 
     def __repr__(self) -> str:
         return f"<EvaluationResult {self.title!r}: {self.outcome}, {counted_of(self.trials, 'trial')}>"
@@ -382,18 +472,32 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     def __iter__(self) -> Iterator[EvaluationResult]:
         return iter(self.results)
 
+    def document(self, kept: Kept = "every") -> RunDocument:
+        """Return all that is known of the run, by default with every trial."""
+        return RunDocument(**self.head(), scenarios=[each.document(kept) for each in self.results])
+
+    def head(self) -> dict[str, Any]:
+        """Return the fields of its document that are true of the whole run."""
+        head = self.run.head(self.outcome, self.guarantee, gate_met=self.meets(self.run.gate))
+        return {**head, "repeatability": self.repeatability}
+
     def to_markdown(self) -> str:
         """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
-        return run_markdown(page_of(self.results, self.run))
+        return run_markdown(self.document("worst"))
 
     def text(self) -> str:
-        return run_text(page_of(self.results, self.run))
+        return run_text(self.document("worst"))
 
     def __str__(self) -> str:
-        return run_text(page_of(self.results, self.run), printed())
+        return run_text(self.document("worst"), printed())
 
     def __repr__(self) -> str:
         return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
+
+
+def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
+    """Return a whole run as the machine-readable result."""
+    return encode_document(replace(SuiteResult((*results,), run).document(), simeval=version))
 
 
 def with_fidelity(suite: SuiteResult) -> SuiteResult:

@@ -11,9 +11,9 @@ from simeval.core.run_records import Heartbeat
 from simeval.core.serialization import Json
 from simeval.core.trial import TrialConversation
 from simeval.core.usage import Usage, total
-from simeval.core.version import __version__
 from simeval.errors import StoreError
-from simeval.results.encoding import encode_experiment, encode_head
+from simeval.results.document import RunHead
+from simeval.results.encoding import encode_document, encode_head
 from simeval.results.experiment import report_of
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.backends.base import Backend, Batch
@@ -100,9 +100,9 @@ def amend(connection: Connection, result: RunResult) -> None:
 def _told(result: RunResult) -> Json:
     """Return the record of a run as a whole, for machines and in words."""
     if isinstance(result, SuiteResult):
-        encoded = encode_head(result, version=__version__)  # its scenarios have rows of their own
+        encoded = encode_head(RunHead(**result.head()))  # its scenarios have rows of their own
     else:
-        encoded = {**encode_experiment(result, version=__version__), "printed": report_of(result)}
+        encoded = {**encode_document(result.document()), "printed": report_of(result)}
     return {"result": to_json(encoded), "report": result.text()}
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 
-from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
-from simeval.results.html.heads import scenarios_of
+from simeval.results.document import Document, ExperimentDocument
 from simeval.results.html.source import NO_COURSES, Courses, Outline, Rubrics
 from simeval.results.html.trials import required_of
+from simeval.results.reading import read_document
 from simeval.store.courses import MOST_IN_A_ROW, metric_course
 from simeval.store.database import Database
 from simeval.store.outlines import read_outlines
@@ -24,8 +24,8 @@ class StoredSource:
     def __init__(self, database: Database, run_id: str) -> None:
         self._database, self._runs, self._run_id = database, Runs(database), run_id
         self._labels = self._runs.labels(run_id)
-        self.document: Json = self._runs.head(run_id)
-        self.courses: Courses = self._courses() if "metrics" in self.document else NO_COURSES
+        self.document: Document = read_document(self._runs.head(run_id))
+        self.courses = self._courses()
 
     @cached_property
     def rubrics(self) -> Rubrics:
@@ -36,7 +36,7 @@ class StoredSource:
         return self._labels[scenario]
 
     def outlines(self, scenario: int) -> Sequence[Outline]:
-        measured = required_of(self._labels[scenario], scenarios_of(self.document)[scenario]["expectations"])
+        measured = required_of(self._labels[scenario], self.document.scenarios[scenario].expectations)
         required = [place for place, each in enumerate(measured) if each.is_required]
         end = self._end(scenario)
         indexes = None if end is None or end > MOST_NAMED else range(end)
@@ -53,16 +53,18 @@ class StoredSource:
 
     def _courses(self) -> Courses:
         """Return the course of each metric over this experiment and those on the same dataset before it."""
-        name = self.document["dataset"]["name"]
+        if not isinstance(self.document, ExperimentDocument):
+            return NO_COURSES
+        name = self.document.dataset.name
         found = [each for each in self._runs.recent(MOST_LISTED, lambda run: run.dataset == name) if each.metrics]
         place = next((place for place, each in enumerate(found) if each.run_id == self._run_id), len(found))
         runs = found[place : place + MOST_IN_A_ROW][::-1]
         return {each: metric_course(runs, each) for each in runs[-1].metrics} if len(runs) > 1 else NO_COURSES
 
     def _end(self, scenario: int) -> int | None:
-        if "passed" not in self.document or "metrics" in self.document:  # trials may have any indexes
+        if not self.document.has_ended or isinstance(self.document, ExperimentDocument):  # they may have any indexes
             return None
-        return int(self.document["scenarios"][scenario]["trials"])
+        return self.document.scenarios[scenario].trials
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         return self._runs.trials(self._run_id, scenario, indexes, measures=len(self._labels[scenario]))

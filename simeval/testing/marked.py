@@ -15,8 +15,8 @@ from simeval.core.trial import Verdict
 from simeval.core.usage import merged, total
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
+from simeval.results.document import Requirement
 from simeval.results.outcomes import meets_gate
-from simeval.results.screen.page import shown_verdict
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
 from simeval.suites.cast import MODELS, ROLES, Cast
@@ -97,7 +97,7 @@ class MarkedTests:
                 for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True):
                     fails = scenario.decides and not meets_gate(verdict.outcome, result.run.gate)
                     worst = scenario.show_worst(expectation) if fails else ""
-                    shown = shown_verdict(expectation.label, evaluator, verdict, expectation.first_scores())
+                    shown = Requirement.of(expectation.label, evaluator, verdict, expectation.first_scores())
                     within = f"; the true value is within {shown.range}" if shown.range else ""
                     text = "\n".join(part for part in (shown.said + within, verdict.explanation, worst) if part)
                     name = f"{scenario.title}: {expectation.label}: {verdict.evaluator}"

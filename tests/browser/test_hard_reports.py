@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from simeval.results.encoding import encode_suite
 from simeval.results.html.blocks import scenario_blocks
 from simeval.results.html.heads import head_of
 from simeval.results.html.page import write_page
 from simeval.results.html.source import SuiteSource
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from tests.support.browsers import opened, require_chromium
 from tests.support.command_line import simeval
 from tests.support.golden import rows_of

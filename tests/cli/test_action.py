@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from simeval.results.markdown import run_markdown
-from simeval.results.shown import page_of
+from simeval.results.suite import SuiteResult
 from tests.support.command_line import PATIENCE_SECONDS, ROOT, SHOP, SUITE
 from tests.support.fake_github import LONGEST, FakeGitHub
 from tests.support.records import RUN, rated
@@ -100,7 +99,7 @@ def test_the_comment_of_200_scenarios_stays_under_the_limit_and_says_what_was_cu
 ) -> None:
     scenarios = [rated(*[1.0] * 30, title=f"Scenario {number} {'long ' * 30}") for number in range(200)]
     (tmp_path / "simeval-reports").mkdir()
-    (tmp_path / "simeval-reports" / "report.md").write_text(run_markdown(page_of(scenarios, RUN)))
+    (tmp_path / "simeval-reports" / "report.md").write_text(SuiteResult((*scenarios,), RUN).to_markdown())
 
     done = comment(tmp_path, job)
 

@@ -13,7 +13,7 @@ from wcwidth import width as cells
 
 from simeval.analysis.comparison_report import Comparison, comparison_text
 from simeval.core.terminal import Terminal
-from simeval.results.screen.page import Page
+from simeval.results.document import RunDocument
 from simeval.results.screen.report import run_text
 from tests.support.screens import compared, demo, in_many_scripts
 
@@ -23,7 +23,7 @@ COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 @pytest.fixture(scope="module")
-def pages() -> dict[str, Page]:
+def pages() -> dict[str, RunDocument]:
     return {"demo": anyio.run(demo), "scripts": in_many_scripts()}
 
 
@@ -39,7 +39,7 @@ def looked_at(name: str, text: str) -> str:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["demo", "scripts"])
 def test_the_screen_after_a_run_is_as_it_was_looked_at(
-    pages: dict[str, Page], name: str, width: int, colour: bool
+    pages: dict[str, RunDocument], name: str, width: int, colour: bool
 ) -> None:
     text = run_text(pages[name], Terminal(width=width, colour=colour)) + "\n"
 
@@ -49,7 +49,7 @@ def test_the_screen_after_a_run_is_as_it_was_looked_at(
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["demo", "scripts"])
 def test_no_line_is_wider_than_the_terminal_and_colours_change_no_character(
-    pages: dict[str, Page], name: str, width: int
+    pages: dict[str, RunDocument], name: str, width: int
 ) -> None:
     plain = run_text(pages[name], Terminal(width=width))
     coloured = run_text(pages[name], Terminal(width=width, colour=True))
@@ -72,16 +72,16 @@ def test_a_comparison_is_as_it_was_looked_at(comparison: Comparison, width: int,
     assert max(cells(COLOUR.sub("", line)) for line in text.splitlines()) <= width
 
 
-def test_a_terminal_that_cannot_draw_gets_ascii(pages: dict[str, Page]) -> None:
+def test_a_terminal_that_cannot_draw_gets_ascii(pages: dict[str, RunDocument]) -> None:
     assert run_text(pages["demo"], Terminal(draws=False)).isascii()
 
 
-def test_an_app_cannot_rewrite_the_terminal(pages: dict[str, Page]) -> None:
+def test_an_app_cannot_rewrite_the_terminal(pages: dict[str, RunDocument]) -> None:
     assert "\x1b" not in run_text(pages["scripts"])
     assert "\x07" not in run_text(pages["scripts"])
 
 
-def test_the_readme_shows_the_demo(pages: dict[str, Page]) -> None:
+def test_the_readme_shows_the_demo(pages: dict[str, RunDocument]) -> None:
     readme = (FOLDER.parents[2] / "README.md").read_text(encoding="utf-8")
     shown = readme.split("```text\n")[1].split("```")[0].splitlines()
 

@@ -14,7 +14,7 @@ import pytest
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, compare
 from simeval.analysis import against, merge
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.scorers.base import as_scorer
 from simeval.store.database import Database
 from simeval.store.runs import Runs

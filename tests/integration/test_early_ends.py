@@ -14,7 +14,7 @@ import pytest
 from simeval import Engine, Expectation, ProportionEvaluator, scorer
 from simeval.core.trial import Judgement
 from simeval.models.protocol.model import Request
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, scenario, trial_seeds
 from tests.support.waiting import PATIENCE_SECONDS

@@ -12,7 +12,7 @@ from simeval.core.trial import Failure, Score
 from simeval.errors import DefinitionError, ModelError, SuiteFileError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.suites import load_suite
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.command_line import simeval

@@ -4,8 +4,9 @@ import pytest
 
 from simeval import Expectation, MeanEvaluator, ProportionEvaluator, scorer
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_experiment
+from simeval.results.experiment import encode_experiment
 from simeval.results.html.heads import head_of
+from simeval.results.reading import read_document
 from simeval.scorers import Alignment, Classification, Persona
 from tests.support.experiments import double, engine, sums
 
@@ -66,7 +67,7 @@ async def test_bounds_that_are_none_are_refused_before_the_run() -> None:
 async def test_a_report_says_the_level_of_its_intervals(alpha: float, said: str) -> None:
     result = await engine(significance_level=alpha).evaluate(sums(12), double, scorers=[points])
 
-    assert head_of(encode_experiment(result, version="1")).interval == said
+    assert head_of(result.document()).interval == said
     assert said in str(result)
 
 
@@ -74,4 +75,4 @@ async def test_intervals_of_an_older_result_have_the_level_of_then() -> None:
     document = encode_experiment(await engine().evaluate(sums(12), double, scorers=[points]), version="1")
     del document["significance_level"]
 
-    assert head_of(document).interval == "95% interval"
+    assert head_of(read_document(document)).interval == "95% interval"

@@ -13,7 +13,7 @@ from simeval.analysis.labels import draw_sample, transcript_of, write_sample
 from simeval.core.labelled_examples import transcript_key
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +80,7 @@ async def test_where_nothing_else_is_labelled_it_is_refused(tmp_path: Path) -> N
     result = await run(model(), judge_examples=examples)
     [key] = result.run.definition["judge examples"]
     saved = load_run(encode_suite(result.results, result.run, version=__version__))
-    keys = [transcript_key(transcript_of(trial)) for trial in saved.scenarios[0].conversations]
+    keys = [transcript_key(transcript_of(trial)) for trial in saved.scenarios[0].judgements]
 
     with pytest.raises(DefinitionError, match="only conversations that are examples of the judge"):
         agreement(result, [Label(scenario="Hours", index=keys.index(key), value=True)])

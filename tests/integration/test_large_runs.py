@@ -7,7 +7,7 @@ import pytest
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, SuiteResult
 from simeval.core.spill import Spilled
 from simeval.engine.actors import statistician
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,7 @@ import pytest
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator, dataset_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import RubricRequest
-from simeval.results.encoding import encode_suite
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from simeval.testing import ScriptedModel, judge_reply, rubric_reply
 from tests.support.doubles import failure
 

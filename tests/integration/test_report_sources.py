@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 def told(source: Source) -> tuple[list[int], Any]:
     """Return the trials of a source in the order of its report, and the reason of each by its index."""
-    required = required_of(source.labels(0), source.document["expectations"])
+    required = required_of(source.labels(0), source.document.scenarios[0].expectations)
     outlines = source.outlines(0)
     found = in_short(outlines, required)
     reasons = {index: found["alike"][place]["reason"] for index, place in found["trials"]}

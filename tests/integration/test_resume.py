@@ -21,7 +21,7 @@ from simeval import (
 )
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.scorers import ExactMatch
 from simeval.store.database import Database
 from simeval.store.runs import Runs

@@ -19,9 +19,8 @@ from simeval.core.trial import Score
 from simeval.errors import SuiteFileError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
-from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from simeval.suites.files import load_suite
 from simeval.testing import Behaviour, ScriptedModel, fake_endpoint
 from tests.support.command_line import simeval

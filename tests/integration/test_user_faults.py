@@ -16,8 +16,8 @@ from simeval.core.run_records import Start
 from simeval.core.trial import MOST_ANEW
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import UserTurn
-from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
+from simeval.results.suite import encode_suite
 from simeval.results.users import HOW_THEY_ENDED
 from simeval.testing import MemoryJournal, ScriptedModel, audit_reply, judge_reply, user_reply
 

@@ -23,7 +23,7 @@ from simeval import (
 )
 from simeval.core.world import Unmeasured
 from simeval.models.protocol.prompts import UserTurn
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.scorers import ToolRules
 from simeval.suites.files import load_file
 from simeval.testing import ScriptedModel, user_reply

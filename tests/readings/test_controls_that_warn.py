@@ -10,10 +10,9 @@ import pytest
 
 from simeval import Engine, EvaluationResult, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.setting_choices import Gate
-from simeval.results.encoding import encode_suite
 from simeval.results.guarantee import NO_RATE
 from simeval.results.junit import junit_xml
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.command_line import simeval
 

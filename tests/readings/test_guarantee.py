@@ -9,10 +9,10 @@ import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator
 from simeval.analysis.ended_runs import read_ended
-from simeval.results.encoding import encode_suite
 from simeval.results.guarantee import NO_RATE, guaranteed
 from simeval.results.html.sentences import meanings
 from simeval.results.junit import junit_xml
+from simeval.results.suite import encode_suite
 from simeval.store.opening import open_database
 from simeval.store.stored_rows import answers_of
 from simeval.testing import user_reply

@@ -28,8 +28,8 @@ from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.extras.importers.registry import import_log
 from simeval.extras.online.evaluator import OnlineEvaluator
 from simeval.models.protocol.model import Completion
-from simeval.results.encoding import encode_suite
 from simeval.results.rows import Rows
+from simeval.results.suite import encode_suite
 from simeval.scorers import BiasScorer, ColumnScorer, EachTurn, Persona, SentimentScorer, ToxicityScorer
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.registry import SCORERS

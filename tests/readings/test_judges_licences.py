@@ -17,8 +17,8 @@ from simeval.errors import DefinitionError, ModelError, ModelErrorKind
 from simeval.extras.judge_test.licence_material import licence_cases
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
-from simeval.results.encoding import encode_suite
 from simeval.results.junit import junit_xml
+from simeval.results.suite import encode_suite
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.blind_judges import BLIND
 

@@ -10,13 +10,11 @@ from simeval import Expectation, MeanEvaluator, ProportionEvaluator, QuantileEva
 from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.evaluators import Evaluator
-from simeval.results.encoding import encode_suite
 from simeval.results.html.charts import histogram
 from simeval.results.html.trials import required_of
+from simeval.results.reading import read_document
 from simeval.results.screen.conversations import chosen, has_failed
-from simeval.results.screen.page import standard_of
-from simeval.results.screen.reading import read_page
-from simeval.results.shown import page_of
+from simeval.results.suite import encode_suite
 from tests.support.experiments import engine
 
 pytestmark = pytest.mark.anyio
@@ -87,22 +85,20 @@ async def test_what_is_within_the_limits_passes() -> None:
 async def test_the_conversations_that_miss_it_are_the_ones_that_are_shown_as_such() -> None:
     result = await told(*[1] * 9, 5, 5, 1)
 
-    [shown] = page_of([result], result.run, every=True).scenarios
+    shown = result.document()
     assert shown.expectations[0].worst in (9, 10)
-    assert [index for index, trial in sorted(shown.conversations.items()) if has_failed(shown, trial)] == [9, 10]
+    assert [index for index, trial in shown.by_index().items() if has_failed(shown, trial)] == [9, 10]
 
 
 async def test_a_stored_result_and_its_chart_tell_the_conversations_that_miss_it_too() -> None:
     result = await told(*[1] * 9, 5, 5, 1)
 
-    document = json.loads(json.dumps(encode_suite([result], result.run, version="1")))
-    page = read_page(document)
-    [expectation] = document["scenarios"][0]["expectations"]
+    page = read_document(json.loads(json.dumps(encode_suite([result], result.run, version="1"))))
+    [expectation] = page.scenarios[0].expectations
     [required] = required_of(["length"], [expectation])
-    assert page is not None
-    assert [trial.index for _, trial in chosen(page, trial=None, failed=True, title=None)] == [9, 10]
+    assert [trial.trial.index for _, trial in chosen(page, trial=None, failed=True, title=None)] == [9, 10]
     assert [required.state(Score(value=value)) for value in (1, 5)] == ["met", "missed"]
-    chart = str(histogram(expectation["scores"], standard_of(expectation["verdicts"][0]), label="length"))
+    chart = str(histogram(expectation.scores, expectation.verdicts[0].is_met_by, label="length"))
     assert chart.count("'class': 'missed'") == 1
 
 

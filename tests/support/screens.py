@@ -9,9 +9,8 @@ from simeval.core.conversation import Conversation, Message
 from simeval.core.trial import Score
 from simeval.core.usage import Usage
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.results.screen.page import Page
-from simeval.results.shown import page_of
-from simeval.results.suite import EvaluationResult
+from simeval.results.document import RunDocument
+from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.suites.files import load_suite
 from tests.support.command_line import ROOT
 from tests.support.records import NOON, RUN, result
@@ -19,7 +18,7 @@ from tests.support.records import NOON, RUN, result
 RULE = SuccessRateEvaluator(min_proportion=0.9)
 
 
-async def demo() -> Page:
+async def demo() -> RunDocument:
     """Run the example suite, and take out of its page what differs from run to run."""
     from scenarios.support_bot import handle
 
@@ -28,8 +27,8 @@ async def demo() -> Page:
     judged = Usage(calls=280, prompt_tokens=9876, completion_tokens=1234, cost_usd=0.0123)
     usage = {"judge": judged, "user": Usage(calls=9)}
     run = replace(found.run, run_id="20260102-030405-abcdef", seconds=0.8, usage=usage)
-    page = page_of(found.results, run)
-    return replace(page, roles=("app scenarios.support_bot:handle", *page.roles[1:]))
+    page = replace(found, run=run).document("worst")
+    return replace(page, app="scenarios.support_bot:handle")
 
 
 async def compared() -> Comparison:
@@ -50,7 +49,7 @@ async def compared() -> Comparison:
     )
 
 
-def in_many_scripts() -> Page:
+def in_many_scripts() -> RunDocument:
     """Return a run whose texts are Chinese, Japanese, Arabic, Hebrew, Thai and emoji."""
     chinese = _spoken(
         "机器人在开始退货之前会先请顾客确认订单号码是否正确",
@@ -70,9 +69,9 @@ def in_many_scripts() -> Page:
         "הבוט מבקש אישור", "מבקש אישור", "שלום, איפה ההזמנה שלי?", "ההזמנה בדרך", "הכול תקין", rating=9, n=45
     )
     emoji = _spoken("👩‍👩‍👧 A family 🏕️ buys tents 🔥🔥", "答える 👍🏽", "🙂?", "Yes ✅", "fine", rating=9, n=20)
-    suite = [chinese, arabic, hebrew, emoji]
+    suite = (chinese, arabic, hebrew, emoji)
     notes = ("ภาษาไทย: a note", "control characters do nothing: \x1b[2J\x07")
-    return page_of(suite, replace(RUN, notes=notes, app="商店:回答"))
+    return SuiteResult(suite, replace(RUN, notes=notes, app="商店:回答")).document("worst")
 
 
 def _spoken(

@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 
 from simeval.core.serialization import Json
 from simeval.errors import DefinitionError
+from simeval.results.document import ExpectationDocument, RunDocument
 from simeval.results.html.blocks import about_of
-from simeval.results.html.heads import head_of, scenarios_of
+from simeval.results.html.heads import head_of
 from simeval.results.html.page import mark_of, served_page
 from simeval.results.html.record import Report
 from simeval.results.html.trials import Required, in_short, report_trial, required_of, worst_first
@@ -57,12 +58,13 @@ class RunPages:
 
     def page(self, run_id: str, links: Sequence[tuple[str, str]]) -> str:
         """Return the page of a run, with links to others."""
-        return served_page(self._at(run_id).report, {**self.head(run_id), "links": links})
+        found = self._at(run_id)
+        return served_page(found.report, found.source.document, {**self.head(run_id), "links": links})
 
     def is_judged(self, run_id: str) -> bool:
         """Return whether a run is a suite's that has ended."""
         document = self._at(run_id).source.document
-        return "passed" in document and "metrics" not in document
+        return document.has_ended and isinstance(document, RunDocument)
 
     def head(self, run_id: str) -> Json:
         """Return what is at the top of the page; of a run that goes on it is asked for again and again."""
@@ -70,8 +72,8 @@ class RunPages:
         return {
             "mark": mark_of(found.report.outcome),
             "report": found.report,
-            "kept": [each.trials for each in found.report.scenarios],
-            "going": found.source.document.get("status") == "running",
+            "kept": [each.trials for each in found.source.document.scenarios],
+            "going": found.source.document.status == "running",
             "finds": self._finds,
         }
 
@@ -116,11 +118,11 @@ class RunPages:
         source = StoredSource(self._database, run_id)
         return _Read(source, head_of(source.document, source.courses))
 
-    def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[Json]]:
-        scenarios = scenarios_of(found.source.document)
+    def _required(self, found: _Read, scenario: int) -> tuple[Sequence[Required], Sequence[ExpectationDocument]]:
+        scenarios = found.source.document.scenarios
         if not 0 <= scenario < len(scenarios):
             raise DefinitionError(f"run {found.report.name}", found=f"it has no scenario {scenario}", do="look again")
-        expectations = scenarios[scenario]["expectations"]
+        expectations = scenarios[scenario].expectations
         return required_of(found.source.labels(scenario), expectations), expectations
 
     def _order(self, found: _Read, scenario: int) -> tuple[Sequence[int], Json]:

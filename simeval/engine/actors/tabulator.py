@@ -24,10 +24,11 @@ from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator
+from simeval.results.document import DatasetRecord
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
 from simeval.results.rows import MOST_KEPT, Row, Rows, row_of
-from simeval.results.suite import DatasetRecord, ExpectationResult, RunRecord
+from simeval.results.suite import ExpectationResult, RunRecord
 
 
 class Tabulator:

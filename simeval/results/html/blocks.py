@@ -5,16 +5,16 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from math import isfinite
 from typing import Any
 
 from simeval.core.serialization import Json, plain
+from simeval.results.document import ExpectationDocument, Requirement, ScenarioDocument
 from simeval.results.html.charts import Node, histogram, region_chart, region_key
-from simeval.results.html.heads import picture_of, scenarios_of, verdict_of
-from simeval.results.html.record import ReportTrial
+from simeval.results.html.heads import picture_of
 from simeval.results.html.sentences import way
 from simeval.results.html.source import Rubrics, Source
 from simeval.results.html.trials import report_trial, required_of, worst_first
-from simeval.results.screen.page import standard_of
 
 MOST_BYTES = 13_000_000  # of all conversations together, as text in the file
 AT_A_TIME = 100  # conversations that are read from a store together
@@ -32,8 +32,8 @@ class Block:
 
 def scenario_blocks(source: Source, most_bytes: int = MOST_BYTES) -> Iterator[Block]:
     """Return the block of each scenario, those that passed first: what they leave of the budget is for the others."""
-    scenarios = scenarios_of(source.document)
-    order = sorted(range(len(scenarios)), key=lambda place: scenarios[place]["outcome"] != "pass")
+    scenarios = source.document.scenarios
+    order = sorted(range(len(scenarios)), key=lambda place: scenarios[place].outcome != "pass")
     left = most_bytes
     for done, place in enumerate(order):
         block = _block(source, place, scenarios[place], left // (len(order) - done))
@@ -41,15 +41,15 @@ def scenario_blocks(source: Source, most_bytes: int = MOST_BYTES) -> Iterator[Bl
         yield block
 
 
-def _block(source: Source, place: int, scenario: Json, room: int) -> Block:
-    expectations = scenario["expectations"]
+def _block(source: Source, place: int, scenario: ScenarioDocument, room: int) -> Block:
+    expectations = scenario.expectations
     required = required_of(source.labels(place), expectations)
     order = worst_first(source.outlines(place), required)
     about = about_of([each.label for each in required], expectations, source.rubrics)
     return block_of(place, about, _whole(source, place, order, required), room)
 
 
-def block_of(place: int, about: Json, trials: Iterable[ReportTrial], room: int) -> Block:
+def block_of(place: int, about: Json, trials: Iterable[Json], room: int) -> Block:
     """Return the block of a scenario: what there is to know about it, and as many trials as there is room for."""
     writer = _Writer()
     writer.write(as_text(about)[:-1] + ', "trials": [')
@@ -63,16 +63,18 @@ def block_of(place: int, about: Json, trials: Iterable[ReportTrial], room: int) 
     return Block(place, writer.text(), kept)
 
 
-def _whole(source: Source, place: int, order: Sequence[int], required: Any) -> Iterator[ReportTrial]:
+def _whole(source: Source, place: int, order: Sequence[int], required: Any) -> Iterator[Json]:
     for start in range(0, len(order), AT_A_TIME):
         wanted = order[start : start + AT_A_TIME]
         found = {each.trial.index: each for each in source.read(place, wanted)}
         yield from (report_trial(found[index], required) for index in wanted if index in found)
 
 
-def about_of(labels: Sequence[str], expectations: Sequence[Json] = (), rubrics: Rubrics | None = None) -> Json:
+def about_of(
+    labels: Sequence[str], expectations: Sequence[ExpectationDocument] = (), rubrics: Rubrics | None = None
+) -> Json:
     """Return what an open scenario shows beside its trials: pictures of each verdict, and the texts of its rubrics."""
-    keys = [(each.get("rubric") or {}).get("key", "") for each in expectations]
+    keys = [(each.rubric or {}).get("key", "") for each in expectations]
     return {
         "labels": labels,
         "charts": [_charts(each) for each in expectations],
@@ -80,23 +82,23 @@ def about_of(labels: Sequence[str], expectations: Sequence[Json] = (), rubrics: 
     }
 
 
-def _charts(expectation: Json) -> list[Json]:
-    return [_chart(expectation, each, with_scores=not place) for place, each in enumerate(expectation["verdicts"])]
+def _charts(expectation: ExpectationDocument) -> list[Json]:
+    return [_chart(expectation, each, with_scores=not place) for place, each in enumerate(expectation.verdicts)]
 
 
-def _chart(expectation: Json, verdict: Json, *, with_scores: bool) -> Json:
+def _chart(expectation: ExpectationDocument, verdict: Requirement, *, with_scores: bool) -> Json:
     """Draw the interval of a verdict, the way to it, and how the scores it is of are spread."""
-    chart = None if "against" in verdict else verdict.get("chart")  # of pairs, misses alone say nothing
+    chart = None if verdict.against else verdict.chart  # of pairs, misses alone say nothing
     said = way(chart, verdict) if chart else ""
-    region: Node | None = region_chart(chart, label=said) if chart and chart["met"] else None
-    scores = [each for each in expectation.get("scores", ()) if each is not None]
+    region: Node | None = region_chart(chart, label=said) if chart and chart.met else None
+    scores = [each for each in expectation.scores if each is not None and isfinite(each)]
     spread = (
-        histogram(scores, standard_of(verdict), label=f"{len(scores)} scores of {expectation['label']}")
+        histogram(scores, verdict.is_met_by, label=f"{len(scores)} scores of {expectation.label}")
         if with_scores and len(set(scores)) > 1
         else None
     )
     key = region_key(chart, region) if chart and region else []
-    interval = picture_of(verdict_of(expectation["label"], verdict))
+    interval = picture_of(expectation.label, verdict)
     return {"interval": interval, "region": region, "key": key, "said": said if region else "", "scores": spread}
 
 

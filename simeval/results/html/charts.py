@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
+from math import isinf
 from typing import Any
 
-from simeval.results.screen.page import ShownCut, ShownMisses
+from simeval.core.trial import Chart
+from simeval.evaluators.base import Bar
 
 Node = list[Any]
 
@@ -28,8 +30,8 @@ def as_svg(node: Node | str) -> str:
 
 
 def interval_chart(
-    bar: Mapping[str, Any],
-    interval: Sequence[float | None],
+    bar: Bar,
+    interval: tuple[float, float],
     estimate: float | None,
     *,
     outcome: str,
@@ -37,14 +39,14 @@ def interval_chart(
     show: Sequence[str] = (),
 ) -> Node:
     """Draw where the true value lies, what was observed, and what is required; `show` names the ends of the scale."""
-    low, high = bar["low"], bar["high"]
+    low, high = bar.low, bar.high
 
     def at(value: float) -> float:
         share = float((value - low) / (high - low))
         return round(8 + 284 * min(max(share, 0.0), 1.0), 1)
 
-    first, last = (low if interval[0] is None else interval[0]), (high if interval[1] is None else interval[1])
-    edge, good = at(bar["value"]), (at(bar["value"]), 292.0) if bar["is_lower_bound"] else (8.0, at(bar["value"]))
+    first, last = (low if isinf(interval[0]) else interval[0]), (high if isinf(interval[1]) else interval[1])
+    edge, good = at(bar.value), (at(bar.value), 292.0) if bar.is_lower_bound else (8.0, at(bar.value))
     return [
         *["svg", {"viewBox": "0 0 300 36", "class": f"interval {outcome}", "role": "img", "aria-label": label}],
         _box("good", good[0], 8, good[1] - good[0], 12),
@@ -145,16 +147,16 @@ class _Plot:
         return f"{self.x(n)},{self.y(misses)}"
 
 
-def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
+def region_chart(chart: Chart, *, label: str) -> Node:
     """Draw where a run passes and fails, and the way it went: trials to the right, misses upwards.
 
     A trial without a score counts as a miss on the way; the dashed way leaves it out, and a fail counts by that.
     """
-    met, passes = chart["met"], chart["pass_at"]
+    met, passes = chart.met, chart.pass_at
     misses, least = ([0, *accumulate(each in bad for each in met)] for bad in ((False, None), (False,)))
     size, most = len(met), max((allowed for _, allowed in passes), default=-1)
     right = max(size + size // 3, 20, *(int(1.2 * n) for n, _ in passes[:1]))
-    plot = _Plot(min(chart["n_max"], right), max(misses[-1] + 1, 4, min(most + 2, 2 * misses[-1] + 8)))
+    plot = _Plot(min(chart.n_max, right), max(misses[-1] + 1, 4, min(most + 2, 2 * misses[-1] + 8)))
     return [
         *["svg", {"viewBox": f"0 0 {LEFT + WIDE + 14} {TOP + HIGH + BELOW}", "class": "region", "role": "group"}],
         ["title", {}, label],
@@ -166,10 +168,10 @@ def region_chart(chart: Mapping[str, Any], *, label: str) -> Node:
     ]
 
 
-def region_key(chart: Mapping[str, Any], drawn: Node) -> list[tuple[str, str]]:
+def region_key(chart: Chart, drawn: Node) -> list[tuple[str, str]]:
     """Return the class and the meaning of each area that is drawn, in the order of a legend."""
     there = {part[1].get("class") for part in drawn[2:]}
-    ends = "a pass has become unlikely: the run ends" if chart.get("end_at") else "no pass possible any more"
+    ends = "a pass has become unlikely: the run ends" if chart.end_at else "no pass possible any more"
     meanings = {
         "passing": ("k-pass", "passes here"),
         "nopass": ("k-none", ends),
@@ -178,20 +180,20 @@ def region_key(chart: Mapping[str, Any], drawn: Node) -> list[tuple[str, str]]:
     return [meaning for area, meaning in meanings.items() if area in there]
 
 
-def _areas(chart: Mapping[str, Any], most: int, plot: _Plot) -> list[Node]:
+def _areas(chart: Chart, most: int, plot: _Plot) -> list[Node]:
     """Return where a run ends without a pass, where the app is proven to be below the bar, and where it passes."""
     areas: list[Node] = []
-    ends = [(n, misses) for n, misses in chart.get("end_at", ()) if n <= plot.right and misses <= plot.top]
+    ends = [(n, misses) for n, misses in chart.end_at if n <= plot.right and misses <= plot.top]
     if ends:  # older results have none
         areas.append(_shape("nopass", _ceiling(ends, plot)))
     hopeless = plot.y(most + 0.5) if most < plot.top else TOP
     if hopeless > TOP and not ends:
         areas.append(_box("nopass", LEFT, TOP, WIDE, hopeless - TOP))
-    fails = [(n, misses) for n, misses in chart["fail_at"] if n <= plot.right and misses <= plot.top]
+    fails = [(n, misses) for n, misses in chart.fail_at if n <= plot.right and misses <= plot.top]
     if fails:
         sides = [f"{plot.x(n)},{TOP}" for n in (fails[0][0], fails[-1][0])]
         areas.append(_shape("failing", [sides[0], *(plot.corner(*each) for each in fails), sides[1]]))
-    passes = [(n, misses) for n, misses in chart["pass_at"] if n <= plot.right]
+    passes = [(n, misses) for n, misses in chart.pass_at if n <= plot.right]
     if passes:
         areas.append(_shape("passing", _stairs(passes, plot)))
     return areas
@@ -201,7 +203,7 @@ def _way(kind: str, misses: Sequence[int], plot: _Plot) -> Node:
     return ["polyline", {"class": kind, "points": " ".join(plot.corner(n, each) for n, each in enumerate(misses))}]
 
 
-def histogram(scores: Sequence[float], standard: ShownCut | ShownMisses | None, *, label: str) -> Node:
+def histogram(scores: Sequence[float], is_met: Callable[[float], bool], *, label: str) -> Node:
     """Draw how often each score was given; where most speak for the requirement, in another colour."""
     low, high, width = _bins(scores)
     counts = [0] * max(1, round((high - low) / width))
@@ -209,7 +211,7 @@ def histogram(scores: Sequence[float], standard: ShownCut | ShownMisses | None, 
     for score in scores:
         place = min(int((score - low) / width), len(counts) - 1)
         counts[place] += 1
-        good[place] += standard is None or standard.holds(score)
+        good[place] += is_met(score)
     most, step, is_whole = max(counts), 300 / len(counts), width == 1
     bars: list[Node] = []
     for place, number in enumerate(counts):
@@ -269,8 +271,8 @@ def _axes(plot: _Plot) -> list[Node]:
     ]
 
 
-def _dots(chart: Mapping[str, Any], misses: Sequence[int], plot: _Plot) -> list[Node]:
-    left_out, met = set(chart["excluded"]), chart["met"]
+def _dots(chart: Chart, misses: Sequence[int], plot: _Plot) -> list[Node]:
+    left_out, met = set(chart.excluded), chart.met
     trials = [index for index in range(len(met) + len(left_out)) if index not in left_out]
     states = {True: ("met", "met"), False: ("missed", "missed"), None: ("missing", "no score: counts against")}
     shown = [

@@ -6,14 +6,17 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from math import isinf, isnan
 from pathlib import Path
 
 from simeval.core.drafts import whole
 from simeval.errors import StoreError
+from simeval.results.document import Document
 from simeval.results.html.blocks import Block, packed, scenario_blocks
 from simeval.results.html.charts import as_svg
-from simeval.results.html.heads import head_of, picture_of
-from simeval.results.html.record import Report, ReportChange, ReportScenario
+from simeval.results.html.heads import head_of, picture_of, said_of, why_of
+from simeval.results.html.record import ChangeRow, Report
+from simeval.results.html.sentences import meaning
 from simeval.results.html.source import Source
 from simeval.results.text import MARKS
 
@@ -26,22 +29,27 @@ MOST_PICTURES = 200  # in the table: each takes a kilobyte
 
 def write_report(path: str | Path, source: Source) -> None:
     """Write the report of a run, reading a few of its conversations at a time. Raises StoreError."""
-    write_page(path, head_of(source.document, source.courses), scenario_blocks(source))
+    write_page(path, head_of(source.document, source.courses), scenario_blocks(source), source.document)
 
 
-def write_page(path: str | Path, report: Report, blocks: Iterable[Block]) -> None:
-    """Write a page with its data. Raises StoreError where that cannot be written."""
+def write_page(path: str | Path, report: Report, blocks: Iterable[Block], document: Document | None = None) -> None:
+    """Write a page with its data, and the requirements of a document as a table. Raises StoreError."""
     try:
         with whole(path, newline="\n") as file:
-            for piece in page_pieces(report, blocks):
+            for piece in page_pieces(report, blocks, document=document):
                 file.write(piece)
     except OSError as error:
         raise StoreError(str(path), problem=str(error.strerror)) from error
 
 
-def page_pieces(report: Report, blocks: Iterable[Block], links: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
+def page_pieces(
+    report: Report,
+    blocks: Iterable[Block],
+    links: Sequence[tuple[str, str]] = (),
+    document: Document | None = None,
+) -> Iterator[str]:
     """Return a page piece by piece: what runs in it, its verdicts as a table, and its data; `links` lead to others."""
-    yield from _begin(_title(report), PAGE, without_scripts=f"{_table(report)}\n{HELD}")
+    yield from _begin(_title(report), PAGE, without_scripts=f"{_table(report, document)}\n{HELD}")
     kept: dict[int, int] = {}
     for block in blocks:
         kept[block.scenario] = block.kept
@@ -50,9 +58,9 @@ def page_pieces(report: Report, blocks: Iterable[Block], links: Sequence[tuple[s
     yield _end({"mark": mark_of(report.outcome), "report": report, "kept": held, "links": links})
 
 
-def served_page(report: Report, more: Mapping[str, object]) -> str:
+def served_page(report: Report, document: Document, more: Mapping[str, object]) -> str:
     """Return the page of a report that asks for its conversations beside it, a few at a time; `more` is its data."""
-    without = f"{_table(report)}\n<p>Conversations are shown where scripts may run.</p>"
+    without = f"{_table(report, document)}\n<p>Conversations are shown where scripts may run.</p>"
     return "".join([*_begin(_title(report), PAGE, without_scripts=without, asks="'self'"), _end(more)])
 
 
@@ -102,7 +110,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _table(report: Report) -> str:
+def _table(report: Report, document: Document | None) -> str:
     """Write every verdict as a table, for who reads with scripts switched off."""
     mark = mark_of(report.outcome)
     lines = [
@@ -111,7 +119,7 @@ def _table(report: Report) -> str:
         "<table><thead><tr>",
         *(f"<th>{each}</th>" for each in HEADERS),
         "</tr></thead><tbody>",
-        *_rows(report.scenarios),
+        *(_rows(document) if document else ()),
         *map(_changed, report.changes),
         *(_row(["", each[0], "measured", each[1], each[2], each[3], ""]) for each in report.metrics),
         "</tbody></table>",
@@ -120,18 +128,19 @@ def _table(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _rows(scenarios: Sequence[ReportScenario]) -> Iterator[str]:
-    found = [(each, one, verdict) for each in scenarios for one in each.expectations for verdict in one.verdicts]
+def _rows(document: Document) -> Iterator[str]:
+    found = [
+        (each, one, verdict) for each in document.scenarios for one in each.expectations for verdict in one.verdicts
+    ]
     for place, (scenario, expectation, verdict) in enumerate(found):
-        numbers = verdict.numbers
-        why = f"{verdict.said}. {verdict.why or verdict.meaning}"
-        measured = [_number(numbers["estimate"]), _between(numbers["confidence_interval"]), numbers["n"]]
-        picture = picture_of(verdict) if place < MOST_PICTURES else None
+        why = f"{said_of(expectation.label, verdict)}. {why_of(verdict) or meaning(verdict)}"
+        measured = [_number(verdict.estimate), _between(verdict.confidence_interval), verdict.n]
+        picture = picture_of(expectation.label, verdict) if place < MOST_PICTURES else None
         cells = [scenario.title, expectation.label, mark_of(verdict.outcome), *measured, why]
         yield _row(cells, as_svg(picture) if picture else "")
 
 
-def _changed(change: ReportChange) -> str:
+def _changed(change: ChangeRow) -> str:
     numbers = change.numbers
     measured = [_number(numbers["difference"]), _between(numbers["interval"]), numbers["n"]]
     return _row(
@@ -145,10 +154,10 @@ def _row(cells: Iterable[object], picture: str = "") -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    return "-" if value is None or isnan(value) else f"{value:.4g}"
 
 
 def _between(interval: Sequence[float | None] | None) -> str:
     if interval is None:
         return "-"
-    return " to ".join("unbounded" if each is None else f"{each:.4g}" for each in interval)
+    return " to ".join("unbounded" if each is None or isinf(each) else f"{each:.4g}" for each in interval)

@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import isinf
 
 from simeval.core.counted import counted_of
-from simeval.core.trial import Outcome
+from simeval.core.trial import Chart, Outcome, Verdict
 from simeval.evaluators.verdicts import say_p, show_share
+from simeval.results.document import Requirement
 from simeval.results.guarantee import NO_RATE
 from simeval.results.screen.report import WORST_FIRST
 
-Verdict = Mapping[str, Any]
 STANDS: Mapping[Outcome, tuple[str, str]] = {
     "error": ("could not be measured", "could not be measured"),
     "fail": ("is proven not to be met", "are proven not to be met"),
@@ -27,7 +27,7 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
     """Say what was proven, what was not, and how often that may be wrong; `guarantee` is that of passes together."""
     if not verdicts:
         return ["Nothing was required, so nothing was to be proven: the numbers below describe what was seen."]
-    found, size = Counter(each["outcome"] for each in verdicts), len(verdicts)
+    found, size = Counter(each.outcome for each in verdicts), len(verdicts)
     said = [f"{found[each]} {STANDS[each][found[each] > 1]}" for each in WORST_FIRST[::-1] if found[each]]
     lines = [f"Of {counted_of(size, 'requirement')} {', '.join(said)}."]
     if found["inconclusive"]:
@@ -35,7 +35,7 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
     for outcome, question in SURE.items():
         if guarantee and (outcome == "pass" or guarantee.startswith(NO_RATE)):
             continue  # which says it as it is
-        levels = [each["significance_level"] for each in verdicts if each["outcome"] == outcome]
+        levels = [each.significance_level for each in verdicts if each.outcome == outcome]
         if levels:
             lines.append(f"{question} with a chance of at most {show_share(max(levels))}.")
     if guarantee:
@@ -43,42 +43,42 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
     return lines
 
 
-def meaning(verdict: Verdict) -> str:
+def meaning(verdict: Requirement) -> str:
     """Say what one verdict proves."""
-    sure = show_share(1 - 2 * verdict["significance_level"])
-    ranged = f"the true value {_lies(verdict)} ({sure} confidence)"
+    sure = show_share(1 - 2 * verdict.significance_level)
     where = {
         "pass": "all of that is on the right side of the bar",
         "fail": "all of that is on the wrong side of the bar",
         "inconclusive": "the bar is within that, so it may be met or not",
     }
-    outcome = verdict["outcome"]
+    outcome = verdict.outcome
     lead = {"pass": "Proven", "fail": "Proven not to be met", "inconclusive": "Open"}.get(outcome, "Not measured")
-    if outcome not in where or not verdict["confidence_interval"]:
+    if outcome not in where or not verdict.confidence_interval:
         return f"{lead}."
+    ranged = f"the true value {_lies(verdict, verdict.confidence_interval)} ({sure} confidence)"
     return f"{lead}: {ranged}; {where[outcome]}."
 
 
-def _lies(verdict: Verdict) -> str:
+def _lies(verdict: Requirement, interval: tuple[float, float]) -> str:
     """Say where the true value lies, in the unit of the bar where the result has it so."""
-    if verdict.get("range"):
-        low, _, high = str(verdict["range"]).partition(" to ")
+    if verdict.range:
+        low, _, high = verdict.range.partition(" to ")
     else:
-        low, high = ("no bound" if each is None else f"{each:.3g}" for each in verdict["confidence_interval"])
+        low, high = ("no bound" if isinf(each) else f"{each:.3g}" for each in interval)
     return f"is {low}" if low == high else f"lies between {low} and {high}"
 
 
 def proof(verdict: Verdict) -> str:
     """Say by which test it was concluded, for who wants to check it."""
-    p = verdict["p_value_fail"] if verdict["outcome"] == "fail" else verdict["p_value"]
-    tested = "" if p is None else f"{say_p(p)} at the level {verdict['significance_level']:g}"
-    return "; ".join(each for each in (verdict["evaluator"], verdict["method"], tested, f"n = {verdict['n']}") if each)
+    p = verdict.p_value_fail if verdict.failed else verdict.p_value
+    tested = "" if p is None else f"{say_p(p)} at the level {verdict.significance_level:g}"
+    return "; ".join(each for each in (verdict.evaluator, verdict.method, tested, f"n = {verdict.n}") if each)
 
 
-def way(chart: Mapping[str, Any], verdict: Verdict) -> str:
+def way(chart: Chart, verdict: Verdict) -> str:
     """Say how a run came to its verdict, beside the picture of its way."""
-    outcome, reason = verdict["outcome"], verdict.get("reason", "")
-    met, n_max, passes = chart["met"], chart["n_max"], chart["pass_at"]
+    outcome, reason = verdict.outcome, verdict.reason
+    met, n_max, passes = chart.met, chart.n_max, chart.pass_at
     misses, lost, n = met.count(False), met.count(None), len(met)
     seen = f"{_misses(misses + lost)} in {counted_of(n, 'conversation')}"
     gone = f" ({lost} of them without a score, which is evidence for neither side: the dashed line)" if lost else ""
@@ -96,7 +96,7 @@ def way(chart: Mapping[str, Any], verdict: Verdict) -> str:
     if reason == "scenario_settled":
         return f"Open: {seen}{gone} when the scenario ended, because another of its requirements had decided it."
     if reason == "pass_unlikely":
-        why = str(verdict["why"]).partition(";")[0]
+        why = verdict.why.partition(";")[0]
         return f"Stopped: {seen}{gone}. {why[:1].upper()}{why[1:]}."
     if most < 0:
         return f"Not proven: {seen}{gone}; with {n_max} conversations it cannot be proven at all."

@@ -6,10 +6,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from simeval.core.serialization import Json
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
-from simeval.core.version import __version__
-from simeval.results.encoding import encode_experiment, encode_head, encode_scenario
+from simeval.results.document import Document
 from simeval.results.html.charts import Node
 from simeval.results.rows import MOST_KEPT, Row
 
@@ -38,14 +36,11 @@ class Outline:
 
 
 class Source(Protocol):
-    """One run. `document` is its machine-readable result, conversations left out, `rubrics` its rubrics by their keys.
-
-    An experiment has one scenario: its dataset.
-    """
+    """One run: its document without trials, and its rubrics by their keys. An experiment has one scenario."""
 
     @property
-    def document(self) -> Json:
-        """The machine-readable result."""
+    def document(self) -> Document:
+        """The document of the run."""
 
     @property
     def rubrics(self) -> Rubrics:
@@ -72,10 +67,7 @@ class SuiteSource:
 
     def __init__(self, whole: "SuiteResult") -> None:
         self._results = results = whole.results
-        self.document: Json = {
-            **encode_head(whole, version=__version__),
-            "scenarios": [encode_scenario(result) for result in results],
-        }
+        self.document: Document = whole.document("none")
         self.rubrics = _rubrics([each for result in results for each in result.expectations])
 
     def labels(self, scenario: int) -> Sequence[str]:
@@ -96,7 +88,7 @@ class ExperimentSource:
 
     def __init__(self, result: "ExperimentResult") -> None:
         self._result = result
-        self.document: Json = encode_experiment(result, version=__version__)
+        self.document: Document = result.document()
         self.rubrics = _rubrics(result.expectations)
         concluded = [each.label for each in result.expectations]
         self._measured = [name for each in result.metrics if (name := each.name) not in concluded]

@@ -7,12 +7,11 @@ from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
 from simeval.core.media import shown
-from simeval.core.serialization import encode_message, plain
+from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
-from simeval.results.html.record import ReportTrial
+from simeval.results.document import ExpectationDocument, Requirement
 from simeval.results.html.source import Outline
-from simeval.results.screen.page import ShownCut, ShownMisses, standard_of
 from simeval.results.users import ENDINGS
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
@@ -36,14 +35,15 @@ STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """One result of a trial by its label; `standards` are which scores speak for what is required of it.
-
-    `is_required` says whether anything is: of some numbers of an experiment nothing is.
-    """
+    """One result of a trial by its label, with what is required of it: of some numbers of an experiment nothing is."""
 
     label: str
-    standards: Sequence[ShownCut | ShownMisses | None]
-    is_required: bool = True
+    requirements: Sequence[Requirement] = ()
+
+    @property
+    def is_required(self) -> bool:
+        """Whether anything is required."""
+        return bool(self.requirements)
 
     def state(self, result: Score | Failure) -> str:
         """Say what a result is for what is required."""
@@ -53,17 +53,14 @@ class Required:
             return UNNEEDED if result.is_unneeded else MISSED if result.is_of_app else MISSING
         if not self.is_required:
             return MEASURED
-        for standard in self.standards:
-            if standard is not None and not standard.holds(result.value):
-                return MISSED
-        return MET
+        return MET if all(each.is_met_by(result.value) for each in self.requirements) else MISSED
 
     def badness(self, result: Score | Failure) -> tuple[int, float]:
         """Order results from harmless to damning."""
         state = self.state(result)
         if isinstance(result, Failure):
             return {MISSED: 3, MISSING: 1}.get(state, 0), 0.0
-        cut = next((each for each in self.standards if isinstance(each, ShownCut)), None)
+        cut = next((each.cut for each in self.requirements if each.cut), None)
         beyond = 0.0 if cut is None else (cut.score - result.value) * (1 if cut.sign.startswith(">") else -1)
         return (2 if state == MISSED else 0), beyond
 
@@ -82,20 +79,24 @@ def _against(outlines: Sequence[Outline], place: int, required: Required) -> Ite
     return (index for (rank, _), index in found if rank)
 
 
-def report_trial(judgement: Judgement, required: Sequence[Required]) -> ReportTrial:
-    """Return what a report shows of a trial."""
+def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
+    """Return what a report shows of a trial: its conversation, scores with reasons, and why it is where it is.
+
+    The states say for each result whether its requirement is met, "missed" or "missing".
+    """
     found = zip(required, judgement.results, strict=False)
     talk = judgement.conversation
-    return ReportTrial(
-        index=judgement.trial.index,
+    return {
+        "index": judgement.trial.index,
         **_stands(*_standing(Outline.of(judgement), required)),
-        scores={each.label: _score(result) for each, result in found if isinstance(result, Score)},
-        turns=[_turn(message) for message in talk.messages],
-        ended=ENDINGS.get(talk.ended, talk.ended),
-        seed=str(judgement.trial.seed or ""),
-        style=dict(talk.writing_style or {}),
-        failures=[f"{failure.stage}: {failure.error}" for failure in judgement.failures],
-    )
+        "scores": {each.label: _score(result) for each, result in found if isinstance(result, Score)},
+        "turns": [_turn(message) for message in talk.messages],
+        "ended": ENDINGS.get(talk.ended, talk.ended),
+        "seed": str(judgement.trial.seed or ""),
+        "style": dict(talk.writing_style or {}),
+        "failures": [f"{failure.stage}: {failure.error}" for failure in judgement.failures],
+        "pair": None,
+    }
 
 
 def in_short(outlines: Iterable[Outline], required: Sequence[Required]) -> dict[str, Any]:
@@ -157,9 +158,9 @@ def _turn(message: Message) -> dict[str, Any]:
     return encoded | {"content": shown(message.content)} | ({"metadata": known} if known else {})
 
 
-def required_of(labels: Iterable[str], expectations: Sequence[Mapping[str, Any]]) -> list[Required]:
-    """Return what is required of the results with these labels, by the expectations of a document."""
-    standards: dict[str, list[ShownCut | ShownMisses | None]] = {}
-    for expectation in expectations:
-        standards.setdefault(expectation["label"], []).extend(map(standard_of, expectation["verdicts"]))
-    return [Required(label, standards.get(label, ()), is_required=bool(standards.get(label))) for label in labels]
+def required_of(labels: Iterable[str], expectations: Sequence[ExpectationDocument]) -> list[Required]:
+    """Return what is required of the results with these labels."""
+    found: dict[str, list[Requirement]] = {}
+    for each in expectations:
+        found.setdefault(each.label, []).extend(each.verdicts)
+    return [Required(label, found.get(label, ())) for label in labels]

@@ -1,5 +1,6 @@
 """What a run looks like on a terminal.
 
-records ──► Page ◄── a stored document        report: the screen after a run
-                                              conversations: some of its trials, in full
+report         the screen after a run
+conversations  some of its trials, in full
+requirement    one requirement, with a picture of its interval
 """

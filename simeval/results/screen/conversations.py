@@ -3,32 +3,35 @@
 from collections.abc import Iterable, Iterator
 from math import isnan
 
+from simeval.core.breaches import first_answer
 from simeval.core.conversation import Conversation
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.transcript import SLOW_SECONDS, transcript_lines
+from simeval.core.trial import Judgement, Score
 from simeval.core.writing_style import PERSONA
 from simeval.evaluators.verdicts import show_number
-from simeval.results.screen.page import Page, ShownExpectation, ShownScenario, ShownTrial
+from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.users import ENDINGS
 
 MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
 
 
-def worst_lines(scenario: ShownScenario, terminal: Terminal, *, known: str = "") -> list[str]:
+def worst_lines(scenario: ScenarioDocument, terminal: Terminal, *, known: str = "") -> list[str]:
     """Return the conversation that speaks most against the first expectation that did not pass; [] where none does.
 
     What went wrong in it is left out where that is `known`, or said of a requirement.
     """
     found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
     known = " ".join([known, *(one_line(why) for each in scenario.expectations for why in _whys(each))])
+    trials = scenario.by_index()
     for expectation in found:
-        trial = scenario.conversations.get(-1 if expectation.worst is None else expectation.worst)
+        trial = trials.get(-1 if expectation.worst is None else expectation.worst)
         if trial is not None and (trial.conversation.responses or scenario.outcome != "error"):
-            return _worst(trial, expectation.label, terminal, known)
+            return _worst(trial, scenario.scores(trial).get(expectation.label), terminal, known)
     return []
 
 
-def _whys(expectation: ShownExpectation) -> Iterator[str]:
+def _whys(expectation: ExpectationDocument) -> Iterator[str]:
     return (verdict.why for verdict in expectation.verdicts if verdict.why)
 
 
@@ -38,58 +41,58 @@ def is_known(failure: str, known: str) -> bool:
     return bool(cause) and cause in known
 
 
-def _worst(trial: ShownTrial, label: str, terminal: Terminal, known: str) -> list[str]:
-    found = trial.scores.get(label)
+def _worst(trial: Judgement, found: Score | None, terminal: Terminal, known: str) -> list[str]:
     if found is None:
-        failures = [failure for failure in trial.failures if not is_known(failure, known)]
+        failures = [failure.error for failure in trial.failures if not is_known(failure.error, known)]
         said = f": {one_line('; '.join(failures))}" if failures else ""
     else:
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
-        said = "" if found.score is None else f", score {show_number(found.score)}{reasoning}"
-    head = terminal.wrap(f"worst conversation (trial {trial.index}){said}", first="    ", rest="      ")
-    answer = found.answer if found else None
+        said = "" if isnan(found.value) else f", score {show_number(found.value)}{reasoning}"
+    head = terminal.wrap(f"worst conversation (trial {trial.trial.index}){said}", first="    ", rest="      ")
+    answer = first_answer(found.details) if found else None
     return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES, answer=answer)]
 
 
-def chosen(page: Page, *, trial: int | None, failed: bool, title: str | None) -> list[tuple[ShownScenario, ShownTrial]]:
+def chosen(
+    page: RunDocument, *, trial: int | None, failed: bool, title: str | None
+) -> list[tuple[ScenarioDocument, Judgement]]:
     """Return the conversations of a run that were asked for, in the order dealt."""
     return [
         (scenario, each)
         for scenario in page.scenarios
         if title is None or title.casefold() in scenario.title.casefold()
-        for _, each in sorted(scenario.conversations.items())
-        if trial is None or each.index == trial
+        for index, each in sorted(scenario.by_index().items())
+        if trial is None or index == trial
         if not failed or has_failed(scenario, each)
     ]
 
 
-def has_failed(scenario: ShownScenario, trial: ShownTrial) -> bool:
+def has_failed(scenario: ScenarioDocument, trial: Judgement) -> bool:
     """Return whether a conversation speaks against anything that is required, or went wrong; not one that was cut."""
-    scored = [(each, trial.scores[each.label].score) for each in scenario.expectations if each.label in trial.scores]
+    scores = scenario.scores(trial)
+    scored = [(each, scores[each.label].value) for each in scenario.expectations if each.label in scores]
     if trial.conversation.ended == "cut":
         return False
-    return bool(trial.failures) or any(
-        score is None or isnan(score) or not expectation.is_met_by(score) for expectation, score in scored
-    )
+    return bool(trial.failures) or any(isnan(score) or not each.is_met_by(score) for each, score in scored)
 
 
-def conversations_text(found: Iterable[tuple[ShownScenario, ShownTrial]], terminal: Terminal = PLAIN) -> str:
+def conversations_text(found: Iterable[tuple[ScenarioDocument, Judgement]], terminal: Terminal = PLAIN) -> str:
     """Write conversations with their scores, each under its scenario and number."""
     lines = [line for scenario, trial in found for line in [*trial_lines(scenario, trial, terminal), ""]]
     return terminal.finished(lines[:-1])
 
 
-def trial_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal) -> list[str]:
+def trial_lines(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> list[str]:
     """Return a conversation, what became of it, and how it was judged."""
     title = terminal.paint(one_line(scenario.title), "bold")
-    head = terminal.wrap(f"trial {trial.index} of {title}")
+    head = terminal.wrap(f"trial {trial.trial.index} of {title}")
     said = transcript_lines(trial.conversation, terminal, margin="  ")
     return [*head, *said, *judged_lines(scenario, trial, terminal)]
 
 
-def judged_lines(scenario: ShownScenario, trial: ShownTrial, terminal: Terminal) -> list[str]:
+def judged_lines(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> list[str]:
     """Return how a conversation ended, and which scores it got, with the reasons."""
-    return [*_end(trial.conversation, terminal), *_judged(scenario.expectations, trial, terminal)]
+    return [*_end(trial.conversation, terminal), *_judged(scenario, trial, terminal)]
 
 
 def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
@@ -106,15 +109,16 @@ def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     return [terminal.paint(line, "dim") for line in terminal.wrap("; ".join(parts), first="  ")]
 
 
-def _judged(expectations: Iterable[ShownExpectation], trial: ShownTrial, terminal: Terminal) -> Iterator[str]:
-    for expectation in expectations:
-        found = trial.scores.get(expectation.label)
-        if found is None or found.score is None:
+def _judged(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> Iterator[str]:
+    scores = scenario.scores(trial)
+    for expectation in scenario.expectations:
+        found = scores.get(expectation.label)
+        if found is None or isnan(found.value):
             continue
-        is_met = expectation.is_met_by(found.score)
+        is_met = expectation.is_met_by(found.value)
         sign = terminal.paint("✓" if is_met else "✗", "green" if is_met else "red")
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
-        said = f"{one_line(expectation.label)}, score {show_number(found.score)}{reasoning}"
+        said = f"{one_line(expectation.label)}, score {show_number(found.value)}{reasoning}"
         yield from terminal.wrap(said, first=f"  {sign} ", rest="    ")
     for failure in trial.failures:
-        yield from terminal.wrap(one_line(failure), first=f"  {terminal.paint('!', 'red')} ", rest="    ")
+        yield from terminal.wrap(one_line(failure.error), first=f"  {terminal.paint('!', 'red')} ", rest="    ")

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from simeval.core.counted import counted_of
 from simeval.core.terminal import PLAIN, Terminal, one_line
-from simeval.core.trial import Outcome
+from simeval.core.trial import Failure, Outcome
 from simeval.evaluators.verdicts import show_share, show_shares
 from simeval.results.claims import show_claims
+from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.failures import kind_of
 from simeval.results.gates import gates_told
 from simeval.results.outcomes import meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
-from simeval.results.screen.page import Page, ShownFailure, ShownScenario
 from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
 from simeval.results.text import MARKS, MOST_CAUSES, show_composite, show_malformed, show_spent
 from simeval.results.users import show_conduct
@@ -34,7 +34,12 @@ DOES: dict[str, tuple[str, str]] = {
 
 
 def run_text(
-    page: Page, terminal: Terminal = PLAIN, *, detailed: bool = False, brief: bool = False, told: Sequence[str] = ()
+    page: RunDocument,
+    terminal: Terminal = PLAIN,
+    *,
+    detailed: bool = False,
+    brief: bool = False,
+    told: Sequence[str] = (),
 ) -> str:
     """Write a run for a terminal: `detailed` with all there is, `brief` how it went alone.
 
@@ -55,7 +60,7 @@ def run_text(
     return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
 
 
-def headline(page: Page, terminal: Terminal) -> list[str]:
+def headline(page: RunDocument, terminal: Terminal) -> list[str]:
     """Say in a line how many scenarios did what, the worst first; or why nothing could be concluded at all."""
     mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
     first, *more = told_of(page)
@@ -65,7 +70,7 @@ def headline(page: Page, terminal: Terminal) -> list[str]:
     ]
 
 
-def told_of(page: Page) -> list[str]:
+def told_of(page: RunDocument) -> list[str]:
     """Return how a run went in a sentence, then why it ended early and which gates it meets, where that is to say."""
     if reason := shared_reason(page):
         return [reason]
@@ -83,16 +88,16 @@ def told_of(page: Page) -> list[str]:
     return [f"{counted}{accepted}", *wrong, *ended, *_gates_told(page), *filter(None, quarantines)]
 
 
-def _gates_told(page: Page) -> list[str]:
+def _gates_told(page: RunDocument) -> list[str]:
     return [] if page.baseline is None else [gates_told(meets_gate(page.outcome, page.gate), page.baseline)]
 
 
-def was_measured(page: Page) -> bool:
+def was_measured(page: RunDocument) -> bool:
     """Return whether there is anything to show of scenarios: a run that was stopped may have no conversation."""
     return not page.stopped or any(scenario.trials for scenario in page.scenarios)
 
 
-def shared_reason(page: Page) -> str:
+def shared_reason(page: RunDocument) -> str:
     """Return why nothing could be concluded, where that is one reason for all; else nothing."""
     reasons = {verdict.why for verdict in page.verdicts if verdict.outcome == "error"}
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
@@ -137,7 +142,7 @@ def _counted(outcomes: Sequence[str], does: Mapping[str, tuple[str, str]]) -> st
     return ", ".join([*said, *(f"{count} {does[outcome][count > 1]}" for outcome, count in others)])
 
 
-def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
+def _scenario_blocks(page: RunDocument, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
     """Return the scenarios in blocks, the worst first; of many with one outcome some by their titles alone."""
     told, reason = 0, shared_reason(page)
     whys: list[str] = []
@@ -164,12 +169,12 @@ def _scenario_blocks(page: Page, terminal: Terminal, *, detailed: bool) -> Itera
         yield block
 
 
-def _is_undecided(scenario: ShownScenario) -> bool:
+def _is_undecided(scenario: ScenarioDocument) -> bool:
     return scenario.shown_outcome == "undecided"
 
 
 def _scenario_lines(
-    scenario: ShownScenario, terminal: Terminal, *, detailed: bool, known: str, whys: list[str]
+    scenario: ScenarioDocument, terminal: Terminal, *, detailed: bool, known: str, whys: list[str]
 ) -> list[str]:
     """Return the lines of a scenario; why nothing is concluded is not repeated where it is the last of the `whys`."""
     mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
@@ -187,7 +192,7 @@ def _scenario_lines(
     return lines
 
 
-def _folded(scenarios: Sequence[ShownScenario], terminal: Terminal, *, among: bool) -> list[str]:
+def _folded(scenarios: Sequence[ScenarioDocument], terminal: Terminal, *, among: bool) -> list[str]:
     outcome = scenarios[0].outcome
     mark = terminal.paint(MARKS[outcome], "bold", COLOURS[outcome])
     count = counted_of(len(scenarios), "more scenario" if among else "scenario")
@@ -200,7 +205,7 @@ def _folded(scenarios: Sequence[ShownScenario], terminal: Terminal, *, among: bo
     return [f"{mark}  {count}", *titles, *more]
 
 
-def warnings_of(page: Page) -> list[str]:
+def warnings_of(page: RunDocument) -> list[str]:
     """Say why judges may not be worth their ratings, each reason once, with the expectations it holds for."""
     about: dict[str, list[str]] = {}
     for scenario in page.scenarios:
@@ -213,27 +218,27 @@ def warnings_of(page: Page) -> list[str]:
     ]
 
 
-def _warnings(page: Page, terminal: Terminal) -> list[str]:
+def _warnings(page: RunDocument, terminal: Terminal) -> list[str]:
     first = terminal.paint("warning: ", "yellow")
     return [line for said in warnings_of(page) for line in terminal.wrap(said, first=first, rest="  ")]
 
 
-def _against_baseline(page: Page, terminal: Terminal) -> list[str]:
+def _against_baseline(page: RunDocument, terminal: Terminal) -> list[str]:
     against = page.baseline.against if page.baseline else ()
     return [line for said in against for line in terminal.wrap(one_line(said), rest="  ")]
 
 
-def failure_lines(page: Page, terminal: Terminal) -> list[str]:
+def failure_lines(page: RunDocument, terminal: Terminal) -> list[str]:
     """Say what went wrong on single trials, each cause once with its count, also where all passed.
 
     Where it is all that the headline tells already, nothing is said.
     """
-    failures = [failure for scenario in page.scenarios for failure in scenario.errors]
+    failures = [failure for scenario in page.scenarios for _, failure in scenario.errors]
     counted = Counter(_folded_causes(failures))
     known = shared_reason(page)
-    if all(is_known(failure.error, known) for scenario in page.scenarios for failure in scenario.errors):
+    if all(is_known(failure.error, known) for failure in failures):
         return []
-    trials = sum(len({each.index for each in scenario.errors}) for scenario in page.scenarios)
+    trials = sum(len({index for index, _ in scenario.errors}) for scenario in page.scenarios)
     lines = [f"{counted_of(trials, 'conversation')} went wrong:"]
     for text, count in counted.most_common(MOST_CAUSES):
         lines += terminal.wrap(f"{count} x {text}", first="  ", rest="    ")
@@ -241,9 +246,9 @@ def failure_lines(page: Page, terminal: Terminal) -> list[str]:
     return [*lines, f"  … and {counted_of(more, 'more cause')}; --json has them all"] if more > 0 else lines
 
 
-def _folded_causes(failures: Sequence[ShownFailure]) -> list[str]:
+def _folded_causes(failures: Sequence[Failure]) -> list[str]:
     """Return what is said of each failure; the first of many that one line says, as where each quotes its user."""
-    said = [(f"{failure.stage}: {kind_of(failure.error)}", one_line(str(failure))) for failure in failures]
+    said = [(f"{failure.stage}: {kind_of(failure.error)}", one_line(_cause(failure))) for failure in failures]
     texts: dict[str, dict[str, None]] = {}
     for kind, text in said:
         texts.setdefault(kind, {})[text] = None
@@ -255,30 +260,34 @@ def _folded_causes(failures: Sequence[ShownFailure]) -> list[str]:
     return [folded.get(kind, text) for kind, text in said]
 
 
-def note_lines(page: Page, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:
+def _cause(failure: Failure) -> str:
+    return failure.error if failure.stage == "app" else f"{failure.stage}: {failure.error}"
+
+
+def note_lines(page: RunDocument, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:
     """Say what is to be known of a run, of its users and of its models, but for what was `told` before."""
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
-    conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios])
+    conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios if each.users])
     conducts += show_claims([(one_line(each.title), each.claims) for each in page.scenarios])
     conducts += [str(page.fidelity)] if page.fidelity else []
     lines += [line for said in conducts for line in terminal.wrap(said, rest="  ")]
     return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
 
 
-def _foot(page: Page, terminal: Terminal, *, detailed: bool) -> list[str]:
+def _foot(page: RunDocument, terminal: Terminal, *, detailed: bool) -> list[str]:
     """Say how to read the pictures, where there are any, what is guaranteed, and what it cost."""
     alphas = {verdict.significance_level for verdict in page.verdicts}
     sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
     all_pictured = detailed or terminal.columns >= BESIDE
     expected = [one for each in page.scenarios if all_pictured or each.outcome != "pass" for one in each.expectations]
-    pictured = [verdict for one in expected for verdict in one.verdicts if verdict.bar and verdict.confidence_interval]
+    pictured = [verdict for one in expected for verdict in one.verdicts if verdict.bar and verdict.interval]
     is_drawn = was_measured(page) and bool(pictured)
     key = [f"━ where the true value lies {sure}   ● observed   ┃ required"] if is_drawn else []
     lines = [line for text in [*key, *cost_of(page)] for line in terminal.wrap(text, rest="  ")]
     return [terminal.paint(line, "dim") for line in lines]
 
 
-def cost_of(page: Page) -> list[str]:
+def cost_of(page: RunDocument) -> list[str]:
     """Say what is guaranteed, what the run cost, and which one it is."""
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"

@@ -1,13 +1,14 @@
 """One requirement on a screen: what was observed and what is required, with a picture of the interval and the bar."""
 
 from itertools import groupby
+from math import isinf
 from operator import itemgetter
 
 from simeval.core.terminal import Style, Terminal, one_line
 from simeval.core.trial import Outcome
 from simeval.evaluators.base import Bar
 from simeval.evaluators.verdicts import say_p
-from simeval.results.screen.page import ShownVerdict
+from simeval.results.document import Requirement
 
 COLOURS: dict[Outcome, Style] = {"pass": "green", "fail": "red", "inconclusive": "yellow", "error": "red"}
 SIGNS: dict[Outcome, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!"}
@@ -19,7 +20,7 @@ MARGIN = "  "
 
 
 def requirement_lines(
-    verdict: ShownVerdict, terminal: Terminal, *, pictured: bool, detailed: bool, known: str = ""
+    verdict: Requirement, terminal: Terminal, *, pictured: bool, detailed: bool, known: str = ""
 ) -> list[str]:
     """Return the lines of one requirement; where `pictured`, also with the picture where it has no room beside.
 
@@ -43,14 +44,14 @@ def requirement_lines(
     return lines
 
 
-def interval_picture(verdict: ShownVerdict, terminal: Terminal) -> str:
+def interval_picture(verdict: Requirement, terminal: Terminal) -> str:
     """Draw where the true value lies, against the bar; empty where that is not known or has no scale."""
-    bar, interval = verdict.bar, verdict.confidence_interval
-    if bar is None or interval is None or verdict.estimate is None or verdict.outcome == "error":
+    bar, interval = verdict.bar, verdict.interval
+    if bar is None or interval is None or verdict.estimate is None:
         return ""
     colour = COLOURS[verdict.outcome]
     size = PICTURE if terminal.columns >= SHORT else SMALL
-    low, high = (bar.low if interval[0] is None else interval[0], bar.high if interval[1] is None else interval[1])
+    low, high = (bar.low if isinf(interval[0]) else interval[0], bar.high if isinf(interval[1]) else interval[1])
     cells: list[tuple[str, Style]] = [("·", "dim")] * size
     for place in range(_cell(low, bar, size), _cell(high, bar, size) + 1):
         cells[place] = "━", colour
@@ -74,7 +75,7 @@ def _cell(value: float, bar: Bar, size: int) -> int:
     return max(place, _edge(bar, size)) if is_above else min(place, _edge(bar, size) - 1)
 
 
-def _details(verdict: ShownVerdict) -> str:
+def _details(verdict: Requirement) -> str:
     """Say by which test it was concluded."""
     p = verdict.p_value_fail if verdict.outcome == "fail" else verdict.p_value
     proof = "" if p is None else f"{say_p(p)} at the level {verdict.significance_level:g}"

@@ -8,9 +8,8 @@ import pytest
 
 from simeval import Engine, Expectation, MeanEvaluator, ScenarioTest, SuccessRateEvaluator, compare, scorer
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_suite
-from simeval.results.suite import SuiteResult
-from tests.support.results import again, experiment, run, scenario, share
+from simeval.results.suite import SuiteResult, encode_suite
+from tests.support.results import again, experiment, mean, run, scenario, share
 
 
 def test_requirements_of_one_run_only_are_listed() -> None:
@@ -91,8 +90,8 @@ def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
         ({key: value for key, value in run().items() if key != "seed"}, "the key seed is missing"),
         (run({"title": "A scenario"}), "the key scenarios.0.sample_size is missing"),
         (run(scenario({"label": "helps", "verdicts": [{"evaluator": "x"}]})), "verdicts.0.chart is missing"),
-        (run(scenario(share([1, 2]))), "scenarios.0.expectations.0.verdicts.0.chart.met.0"),  # type: ignore[list-item]
-        (run(scenario(scores=[float("nan")])), "finite"),
+        (run(scenario(share([2, 1]))), "scenarios.0.expectations.0.verdicts.0.chart.met.0"),  # type: ignore[list-item]
+        (run(scenario(mean(), scores=[float("nan")])), "finite"),
     ],
 )
 def test_what_is_no_result_is_refused_with_the_key_at_fault(broken: Any, said: str) -> None:

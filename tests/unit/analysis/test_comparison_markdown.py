@@ -8,9 +8,8 @@ from simeval.core.markdown import MOST_BYTES
 from simeval.core.trial import Score
 from simeval.core.version import __version__
 from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.results.encoding import encode_suite
-from simeval.results.screen.reading import read_page
-from simeval.results.suite import EvaluationResult
+from simeval.results.reading import read_document
+from simeval.results.suite import EvaluationResult, encode_suite
 from tests.support.records import RUN, result
 from tests.support.results import run, scenario, share
 
@@ -28,7 +27,7 @@ def scored(*values: float) -> EvaluationResult:
 def test_what_got_worse_stands_first_and_its_conversations_are_shown_before_and_now() -> None:
     before, now = document(scored(*[9.0] * 40), "one"), document(scored(*[1.0] * 30, *[9.0] * 10), "two")
 
-    text = comparison_markdown(compare(before, now), read_page(before), read_page(now))
+    text = comparison_markdown(compare(before, now), read_document(before), read_document(now))
 
     assert text.startswith("## simeval compare: ❌ WORSE")
     assert "| ❌ |" in text

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.analysis.labels import Label, draw_sample, judged_in, read_labels, transcript_of, write_sample
-from simeval.analysis.saved_run import SavedRun, read_suite
+from simeval.analysis.saved_run import read_suite
 from simeval.errors import DefinitionError, StoreError
+from simeval.results.document import RunDocument
 from tests.support.stored_runs import requirement, run_of, scenario_of
 
 HEAD = "scenario,index,expectation,label,rater\n"
@@ -24,7 +25,7 @@ def read(folder: Path, text: str, name: str = "labels.csv") -> list[Label]:
     return read_labels(path)
 
 
-def run(*scenarios: dict[str, Any]) -> SavedRun:
+def run(*scenarios: dict[str, Any]) -> RunDocument:
     return read_suite(run_of(*scenarios), "result")
 
 
@@ -234,7 +235,7 @@ def test_a_transcript_has_the_tool_calls_and_can_be_had_as_older_versions_wrote_
     ]
     held = {"index": 0, "scores": {}, "turns": turns}
     scenario = {"title": "s", "sample_size": 1, "trials": 1, "expectations": [], "conversations": [held]}
-    [trial] = run(scenario).scenarios[0].conversations
+    [trial] = run(scenario).scenarios[0].judgements
 
     assert transcript_of(trial) == 'user: cancel it\nassistant: Done.\n→ cancel {"id": 7}'
     assert transcript_of(trial, with_tools=False) == "user: cancel it\nassistant: Done."

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from simeval.analysis.saved_run import SavedCut
 from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.results.document import ScoreCut
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, Quanti
 )
 def test_the_cut_that_is_written_is_where_the_evaluator_begins_to_be_met(evaluator: Any) -> None:
     sign, score = evaluator.cut
-    cut = SavedCut(sign=sign, score=score)
+    cut = ScoreCut(sign=sign, score=score)
 
     assert all(cut.holds(half / 2) == evaluator.meets(half / 2) for half in range(2, 21))

@@ -21,9 +21,9 @@ from simeval.core.usage import Usage
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
-from simeval.results.encoding import encode_result, encode_suite, encode_verdict
+from simeval.results.encoding import encode_result, encode_verdict
 from simeval.results.entries import encode_entry
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from tests.support.records import NOON, RUN, conversation, message, rated, result
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)

@@ -9,7 +9,6 @@ from simeval.core.markdown import BREAK, MOST_BYTES
 from simeval.core.trial import Score
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.markdown import run_markdown
-from simeval.results.shown import page_of
 from simeval.results.suite import SuiteResult
 from tests.support.records import RUN, result
 from tests.support.screens import demo, in_many_scripts
@@ -48,9 +47,9 @@ def test_no_text_of_app_judge_or_suite_breaks_the_page_or_mentions_anyone() -> N
     judgements = tuple(
         replace(each, conversation=replace(each.conversation, messages=(said,))) for each in found.judgements
     )
-    page = page_of([replace(found, judgements=judgements)], replace(RUN, notes=(HOSTILE,), app=HOSTILE))
+    suite = SuiteResult((replace(found, judgements=judgements),), replace(RUN, notes=(HOSTILE,), app=HOSTILE))
 
-    html = str(MarkdownIt("gfm-like", {"linkify": False}).render(run_markdown(page)))
+    html = str(MarkdownIt("gfm-like", {"linkify": False}).render(suite.to_markdown()))
     outside = "".join(part.split("</pre>")[-1] for part in html.split("<pre>"))
 
     assert "@octocat" not in outside.replace(f"@{BREAK}", "")
@@ -66,7 +65,7 @@ def test_many_failures_stay_within_the_limit_and_what_was_cut_is_named() -> None
         for n in range(400)
     ]
 
-    text = run_markdown(page_of(scenarios, RUN))
+    text = SuiteResult((*scenarios,), RUN).to_markdown()
 
     assert len(text.encode()) <= MOST_BYTES
     assert "of 400 requirements" in text

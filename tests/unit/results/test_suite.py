@@ -16,11 +16,10 @@ from simeval.core.trial import Failure, Outcome, Score
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
-from simeval.results.encoding import encode_suite
 from simeval.results.outcomes import combine
-from simeval.results.screen.reading import read_page
+from simeval.results.reading import only_worst, read_shown
 from simeval.results.screen.report import run_text
-from simeval.results.suite import SuiteResult
+from simeval.results.suite import SuiteResult, encode_suite
 from tests.support.golden import cases_of
 from tests.support.records import RUN, message, rated, result
 
@@ -253,7 +252,7 @@ def test_what_a_screen_shows_is_the_same_from_records_and_from_the_document_that
 
     document = json.loads(json.dumps(encode_suite(suite.results, RUN, version="1")))
 
-    page = read_page(document, only_worst=True)
+    page = read_shown(document, kept=only_worst)
     assert page is not None
     assert run_text(page) == str(suite)
 

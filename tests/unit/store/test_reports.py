@@ -9,6 +9,7 @@ import pytest
 from simeval.core.trial import Judgement, Score
 from simeval.results.html.page import write_report
 from simeval.results.html.source import Outline
+from simeval.results.reading import read_document
 from simeval.store.database import Database
 from simeval.store.opening import open_database
 from simeval.store.reports import StoredSource
@@ -44,7 +45,7 @@ def test_the_head_of_a_run_is_its_result_without_conversations(database: Databas
     for scenario in document["scenarios"]:
         del scenario["conversations"]
 
-    assert StoredSource(database, FINISHED).document == document
+    assert StoredSource(database, FINISHED).document == read_document(document)
 
 
 def test_trials_are_read_as_they_were_kept(database: Database) -> None:
@@ -63,5 +64,5 @@ def test_trials_are_read_as_they_were_kept(database: Database) -> None:
 def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database) -> None:
     source = StoredSource(database, KILLED)
 
-    assert source.document["stopped"] == "it was interrupted: nothing is concluded yet"
+    assert source.document.stopped == "it was interrupted: nothing is concluded yet"
     assert source.outlines(0)

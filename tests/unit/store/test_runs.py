@@ -17,7 +17,7 @@ from simeval.core.run_records import Heartbeat
 from simeval.core.usage import Usage
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_suite
+from simeval.results.suite import encode_suite
 from simeval.store.database import Database
 from simeval.store.owners import is_alive, new_owner
 from simeval.store.run_summaries import ScenarioProgress

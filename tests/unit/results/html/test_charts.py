@@ -1,18 +1,21 @@
 """The pictures of a report: where they draw what."""
 
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
 
 from simeval.core.setting_choices import StopAt
+from simeval.core.trial import Chart, Verdict
+from simeval.evaluators.base import Bar
 from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.results.encoding import encode_verdict
+from simeval.results.document import ScoreCut
 from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart, region_key
 from simeval.results.html.sentences import way
-from simeval.results.screen.page import ShownCut
 
 PASSES, PROVEN, UNLIKELY = "passes here", "proven below the bar", "a pass has become unlikely: the run ends"
-BAR = {"value": 0.9, "low": 0, "high": 1, "is_lower_bound": True}
+BAR = Bar(value=0.9, low=0, high=1, is_lower_bound=True)
 
 
 def parts(node: Node, kind: str) -> list[dict[str, Any]]:
@@ -21,13 +24,18 @@ def parts(node: Node, kind: str) -> list[dict[str, Any]]:
     return found + [each for child in node[2:] if isinstance(child, list) for each in parts(child, kind)]
 
 
-def verdict_of(*ratings: float, n_max: int = 100, stop: StopAt | None = None) -> dict[str, Any]:
+def verdict_of(*ratings: float, n_max: int = 100, stop: StopAt | None = None) -> Verdict:
     evaluator = SuccessRateEvaluator(min_proportion=0.9)
     used = evaluator.with_defaults(significance_level=0.05, early_stopping=True, min_trials=1)
     test = used.running_test(n_max, stop=stop)
     for rating in ratings:
         test.take(rating)
-    return encode_verdict(test.verdict())
+    return test.verdict()
+
+
+def chart_of(verdict: Verdict) -> Chart:
+    assert verdict.chart is not None
+    return verdict.chart
 
 
 def test_an_interval_ends_before_the_bar_that_it_does_not_reach() -> None:
@@ -38,15 +46,15 @@ def test_an_interval_ends_before_the_bar_that_it_does_not_reach() -> None:
 
 
 def test_an_interval_without_an_end_is_drawn_to_the_end_of_the_scale() -> None:
-    picture = interval_chart(BAR, (None, None), None, outcome="inconclusive", label="open")
+    picture = interval_chart(BAR, (-inf, inf), None, outcome="inconclusive", label="open")
     [scale], [reach] = parts(picture, "scale"), parts(picture, "range")
 
     assert (reach["x"], reach["x"] + reach["width"]) == (scale["x1"], scale["x2"])
 
 
 def test_each_conversation_is_a_dot_that_names_it() -> None:
-    chart = verdict_of(9, 2, float("nan"), 9)["chart"]
-    dots = parts(region_chart({**chart, "excluded": [1]}, label="its way"), "dot")
+    chart = replace(chart_of(verdict_of(9, 2, float("nan"), 9)), excluded=(1,))
+    dots = parts(region_chart(chart, label="its way"), "dot")
 
     assert [(dot["class"], dot["data-trial"]) for dot in dots] == [
         ("dot met", 0),
@@ -57,7 +65,7 @@ def test_each_conversation_is_a_dot_that_names_it() -> None:
 
 
 def test_the_way_to_a_pass_ends_in_the_area_where_it_passes() -> None:
-    picture = region_chart(verdict_of(*[9] * 60)["chart"], label="passed")
+    picture = region_chart(chart_of(verdict_of(*[9] * 60)), label="passed")
     [area], dots = parts(picture, "passing"), parts(picture, "dot")
     corners = [tuple(map(float, each.split(","))) for each in area["points"].split()]
 
@@ -66,13 +74,13 @@ def test_the_way_to_a_pass_ends_in_the_area_where_it_passes() -> None:
 
 
 def test_the_sentence_beside_a_way_says_how_it_ended() -> None:
-    assert way((passed := verdict_of(*[9] * 100))["chart"], passed).startswith("Passed: 0 misses in ")
-    assert way((failed := verdict_of(*[1] * 100))["chart"], failed).startswith("Failed: ")
-    assert way((small := verdict_of(*[9] * 10, n_max=10))["chart"], small).endswith("cannot be proven at all.")
+    assert way(chart_of(passed := verdict_of(*[9] * 100)), passed).startswith("Passed: 0 misses in ")
+    assert way(chart_of(failed := verdict_of(*[1] * 100)), failed).startswith("Failed: ")
+    assert way(chart_of(small := verdict_of(*[9] * 10, n_max=10)), small).endswith("cannot be proven at all.")
 
 
 def test_a_score_that_speaks_for_the_requirement_has_another_colour() -> None:
-    picture = histogram([2, 2, 9], ShownCut(">=", 6), label="scores")
+    picture = histogram([2, 2, 9], ScoreCut(">=", 6).holds, label="scores")
 
     assert [bar["height"] > 0 for bar in parts(picture, "missed")] == [True]
     assert sum(bar["height"] > 0 for bar in parts(picture, "met")) == 1
@@ -86,22 +94,21 @@ def test_what_is_written_into_a_picture_is_text() -> None:
 
 def test_a_run_that_ends_because_a_pass_is_unlikely_ends_in_the_area_for_it_and_says_why() -> None:
     verdict = verdict_of(*[9] * 12, 2, 2, 2, stop="unlikely")
-    picture = region_chart(verdict["chart"], label="its way")
+    picture = region_chart(chart_of(verdict), label="its way")
     [area], dots = parts(picture, "nopass"), parts(picture, "dot")
     corners = [tuple(map(float, each.split(","))) for each in area["points"].split()]
 
-    assert verdict["reason"] == "pass_unlikely"
+    assert verdict.reason == "pass_unlikely"
     assert min(x for x, _ in corners) <= dots[-1]["cx"] <= max(x for x, _ in corners)
     assert dots[-1]["cy"] <= max(y for _, y in corners)
     said = "Stopped: 3 misses in 15 conversations. A pass had become too unlikely (0.91%), so the run stopped."
-    assert way(verdict["chart"], verdict) == said
+    assert way(chart_of(verdict), verdict) == said
 
 
 def test_a_chart_of_an_older_result_has_no_such_area() -> None:
-    chart = verdict_of(9, 2, 9, 2, 9, 2, stop="unlikely")["chart"]
-    older = {name: points for name, points in chart.items() if name != "end_at"}
+    chart = chart_of(verdict_of(9, 2, 9, 2, 9, 2, stop="unlikely"))
 
-    [area] = parts(region_chart(older, label="its way"), "nopass")
+    [area] = parts(region_chart(replace(chart, end_at=()), label="its way"), "nopass")
 
     assert "points" not in area
 
@@ -117,7 +124,7 @@ def test_a_chart_of_an_older_result_has_no_such_area() -> None:
 def test_the_legend_names_the_areas_that_are_drawn(
     stop: StopAt, ratings: list[float], n_max: int, meanings: list[str]
 ) -> None:
-    chart = verdict_of(*ratings, n_max=n_max, stop=stop)["chart"]
+    chart = chart_of(verdict_of(*ratings, n_max=n_max, stop=stop))
 
     key = region_key(chart, region_chart(chart, label="its way"))
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from simeval.core.trial import CANNOT_TELL, UNNEEDED, Failure, Score
+from simeval.results.document import ExpectationDocument, Requirement, ScoreCut
 from simeval.results.html.source import Outline
 from simeval.results.html.trials import Required, in_short, required_of, worst_first
-from simeval.results.screen.page import ShownCut
 
-HIGH = Required("helps", [ShownCut(">=", 6)])
-LOW = Required("is brief", [ShownCut("<=", 3)])
+HIGH = Required("helps", [Requirement(evaluator="high", cut=ScoreCut(">=", 6))])
+LOW = Required("is brief", [Requirement(evaluator="low", cut=ScoreCut("<=", 3))])
 CRASH = Failure(stage="app", error="refused", cause="app")
 LOST = Failure(stage="judge", error="no answer", cause="server")
 
@@ -49,7 +49,7 @@ def test_a_reason_is_that_of_what_speaks_against_the_app(result: Score | Failure
 
 
 def test_a_number_of_an_experiment_of_which_nothing_is_required_speaks_against_nothing() -> None:
-    expectations = [{"label": "helps", "verdicts": [{"cut": {"sign": ">=", "score": 6}}]}]
+    expectations = [ExpectationDocument(label="helps", verdicts=HIGH.requirements)]
     required = required_of(["length", "helps"], expectations)
 
     assert [each.state(given(1)) for each in required] == ["measured", "missed"]

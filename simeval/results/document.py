@@ -1,0 +1,390 @@
+"""The document of a run: all that is known of it, with its words. Faces, comparisons and merges read it alone.
+
+RunDocument ─► ScenarioDocument ─┬─► ExpectationDocument ─┬─► Requirement   a verdict with its words, bar and cut
+                                 │                        └─► Finding       a sentence and its numbers
+                                 └─► Judgement                              a trial
+A live result makes it (`SuiteResult.document`), `encoding` writes it as JSON, `reading` reads that.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from operator import ge, gt, le, lt
+from typing import Any, Literal, TypeVar
+
+from simeval.core.direction import Direction
+from simeval.core.quarantine import Quarantine
+from simeval.core.setting_choices import Gate
+from simeval.core.settings import DEFAULTS
+from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.usage import Usage, players
+from simeval.core.version import __version__
+from simeval.evaluators.base import Bar, Evaluator, ShareEvaluator
+from simeval.results.claims import Claims
+from simeval.results.fidelity import Fidelity
+from simeval.results.gates import BaselineGate
+from simeval.results.outcomes import shown_outcome
+from simeval.results.repeatability import Repeatability
+from simeval.results.text import show_rubrics
+from simeval.results.users import UserConduct
+
+Thing = TypeVar("Thing")
+Sign = Literal[">=", "<=", ">", "<"]
+_SIGNS: Mapping[Sign, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
+OLDER_ALPHA = 0.025  # on each side of the intervals of results that do not say it
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCut:
+    """The score at which a conversation begins to meet a requirement."""
+
+    sign: Sign
+    score: float
+
+    def holds(self, score: float) -> bool:
+        """Return whether a score is on the good side."""
+        return _SIGNS[self.sign](score, self.score)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement(Verdict):
+    """A verdict with its words.
+
+    `said` is the observation and the requirement in a sentence, `range` the interval in words, `ends` the ends of the
+    bar's scale. `missed` are the scores that do not meet it, if no cut tells. `least` is the smallest number of trials
+    that can prove it, `met` the shares of conversations that met it and must: both are known only to a live result.
+    """
+
+    outcome: Outcome = "inconclusive"
+    method: str = ""
+    n: int = 0
+    significance_level: float = OLDER_ALPHA
+    said: str = ""
+    range: str = ""
+    bar: Bar | None = None
+    ends: tuple[str, str] | None = None
+    cut: ScoreCut | None = None
+    missed: frozenset[float] = frozenset()
+    least: int = 0
+    met: tuple[float, float] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        label: str,
+        evaluator: Evaluator,
+        verdict: Verdict,
+        scores: Iterable[float],
+        *,
+        missed: frozenset[float] = frozenset(),
+    ) -> "Requirement":
+        """Return a verdict on what `label` names with its words; `scores` are some of those it rests on."""
+        interval = None if verdict.outcome == "error" else verdict.confidence_interval
+        bar = evaluator.bar_on_scale
+        return cls(
+            **{each.name: getattr(verdict, each.name) for each in fields(Verdict)},
+            said=evaluator.tell(evaluator.named(label, scores), verdict) + _besides(verdict),
+            range="" if interval is None else " to ".join(map(evaluator.show, interval)),
+            bar=bar,
+            ends=(evaluator.show(bar.low), evaluator.show(bar.high)) if bar else None,
+            cut=ScoreCut(*evaluator.cut) if evaluator.cut else None,
+            missed=missed,
+            least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
+            met=_met(evaluator.rule, verdict),
+        )
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval, unless nothing was measured."""
+        return None if self.outcome == "error" else self.confidence_interval
+
+    def is_met_by(self, score: float) -> bool:
+        """Return whether a score meets the requirement."""
+        return self.cut.holds(score) if self.cut else score not in self.missed
+
+
+def _met(rule: Evaluator, verdict: Verdict) -> tuple[float, float] | None:
+    known = [each for each in (verdict.chart.met if verdict.chart else ()) if each is not None]
+    return (sum(known) / len(known), rule.required_share) if known and isinstance(rule, ShareEvaluator) else None
+
+
+def _besides(verdict: Verdict) -> str:
+    """Say how many conversations are not among those that were measured."""
+    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out, because the app failed"))
+    more = "more " if verdict.estimate is not None and verdict.outcome != "error" else ""
+    return "".join(f"; {count} {more}{'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One more thing that is known of an expectation: a sentence, and the numbers under a name of their own."""
+
+    said: str = ""
+    name: str = ""
+    numbers: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationDocument:
+    """One expectation with its requirements.
+
+    `rubric` names its rubric and the author, `controls` are the controls of its judges and their scores. `distrusted`
+    are the judges that failed their controls. `worst` is the trial that speaks most against the expectation.
+    """
+
+    label: str
+    verdicts: Sequence[Requirement]
+    outcome: Outcome = "inconclusive"
+    expected_behavior: str | None = None
+    rubric: Mapping[str, Any] | None = None
+    controls: Sequence[Mapping[str, Any]] = ()
+    warnings: Sequence[str] = ()
+    distrusted: Sequence[str] = ()
+    findings: Sequence[Finding] = ()
+    scores: Sequence[float | None] = ()
+    worst: int | None = None
+
+    @property
+    def described(self) -> list[str]:
+        """The sentences of its findings."""
+        return [each.said for each in self.findings if each.said]
+
+    def is_met_by(self, score: float) -> bool:
+        """Return whether a score meets all requirements."""
+        return all(verdict.is_met_by(score) for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioDocument:
+    """One scenario. `judgements` are its trials, or some of them; `extras` counts trials that no verdict needed."""
+
+    title: str
+    sample_size: int
+    trials: int
+    expectations: Sequence[ExpectationDocument]
+    judgements: Sequence[Judgement] = ()
+    outcome: Outcome = "inconclusive"
+    given: str | None = None
+    when: str | None = None
+    quarantine: Quarantine | None = None
+    decides: bool = True
+    extras: Mapping[str, int] = field(default_factory=dict)
+    users: UserConduct | None = None
+    claims: Claims = field(default_factory=Claims)
+    errors: Sequence[tuple[int, Failure]] = ()
+
+    @property
+    def verdicts(self) -> list[Requirement]:
+        """The requirements of all expectations, in order."""
+        return [verdict for each in self.expectations for verdict in each.verdicts]
+
+    @property
+    def shown_outcome(self) -> str:
+        """Its outcome, or "undecided"."""
+        return shown_outcome(self.outcome, (verdict.reason for verdict in self.verdicts))
+
+    @property
+    def quarantine_told(self) -> str:
+        """The meaning of its quarantine in a sentence; empty without one."""
+        return self.quarantine.told(self.title, self.outcome, holds=not self.decides) if self.quarantine else ""
+
+    def by_index(self) -> dict[int, Judgement]:
+        """Return its trials by their places in the order dealt."""
+        return {each.trial.index: each for each in self.judgements}
+
+    def scores(self, trial: Judgement) -> dict[str, Score]:
+        """Return the scores of a trial by the labels of their expectations."""
+        found = zip(self.expectations, trial.results, strict=False)
+        return {each.label: result for each, result in found if isinstance(result, Score)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetRecord:
+    """Which dataset an experiment was run on, in which version, and how often each of its examples."""
+
+    name: str
+    kind: str = ""
+    version: str
+    size: int = 0
+    repetitions: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead:
+    """The facts of a whole run, of a suite or an experiment.
+
+    `models` names the models by their roles, `usage` has what each role used. `status` says how a run stands that has
+    not ended: nothing is concluded then.
+    """
+
+    simeval: str = __version__
+    run_id: str
+    app: str
+    seed: int | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    outcome: Outcome | None = "inconclusive"
+    gate: Gate = DEFAULTS.gate
+    gate_met: bool = False
+    joint: bool = False
+    guarantee: str = ""
+    baseline: BaselineGate | None = None
+    judge_repeats: int = 1
+    judge_examples: Sequence[str] = ()
+    started: datetime | None = None
+    seconds: float = 0.0
+    notes: Sequence[str] = ()
+    stopped: str = ""
+    status: str = ""
+    fidelity: Fidelity | None = None
+    repeatability: Repeatability | None = None
+    conditions: Mapping[str, Any] | None = None
+    dataset: DatasetRecord | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether anything is concluded."""
+        return not self.status
+
+    @property
+    def played(self) -> Mapping[str, str]:
+        """The judge and the model of the user, if they were asked."""
+        return players(self.models.get("judge", ""), self.models.get("user", ""), asked=self.usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDocument(RunHead):
+    """The run of a suite."""
+
+    seed: int
+    models: Mapping[str, str]
+    outcome: Outcome = "inconclusive"
+    scenarios: Sequence[ScenarioDocument]
+
+    @property
+    def verdicts(self) -> list[Requirement]:
+        """All requirements, in order."""
+        return [verdict for each in self.scenarios for verdict in each.verdicts]
+
+    @property
+    def expectations(self) -> Iterator[ExpectationDocument]:
+        """All expectations, in order."""
+        return (one for each in self.scenarios for one in each.expectations)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a screen can show it: older versions kept too little."""
+        return all(each.users is not None for each in self.scenarios) and all(each.said for each in self.verdicts)
+
+    @property
+    def roles(self) -> list[str]:
+        """Who played what, and who wrote the rubrics, in words."""
+        repeated = f" ({self.judge_repeats} ratings each)" if self.judge_repeats > 1 else ""
+        played = [f"{role} {name}{repeated if role == 'judge' else ''}" for role, name in self.played.items()]
+        authors = [each.rubric["model"] for each in self.expectations if each.rubric]
+        return [f"app {self.app}", *played, *show_rubrics(authors)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricDocument:
+    """One metric of an experiment; `direction` is unknown in results of versions that did not keep it."""
+
+    name: str
+    kind: Literal["share", "mean"]
+    direction: Direction | Literal["unknown"] | None = "unknown"
+    estimate: Estimate | None = None
+    missing: int = 0
+    crashed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentDocument(RunHead):
+    """An experiment: its metrics, and the values of each example by metric, repetitions side by side.
+
+    `keys` tell the examples, `crashed` are the places of answers that the app failed on. A store adds the answers
+    (`answered`), and the report in blocks (`printed`).
+    """
+
+    dataset: DatasetRecord
+    answers: int = 0
+    significance_level: float = OLDER_ALPHA
+    scorers: Sequence[str] = ()
+    metrics: Sequence[MetricDocument]
+    summaries: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    categories: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    expectations: Sequence[ExpectationDocument] = ()
+    failures: Mapping[str, int] = field(default_factory=dict)
+    keys: Sequence[str]
+    values: Mapping[str, Sequence[float | None]]
+    crashed: frozenset[int] = frozenset()
+    answered: Sequence[Mapping[str, Any]] = ()
+    printed: Sequence[Sequence[Mapping[str, Any]]] = ()
+
+    @property
+    def scenarios(self) -> Sequence[ScenarioDocument]:
+        """Its one scenario: the dataset."""
+        return [
+            ScenarioDocument(
+                title=f"dataset {self.dataset.name}",
+                outcome=self.outcome or "inconclusive",
+                trials=self.answers,
+                sample_size=self.dataset.size * self.dataset.repetitions,
+                expectations=self.expectations,
+            )
+        ]
+
+    def kind_of(self, name: str) -> Literal["share", "mean"] | None:
+        """Return the kind of a metric; None if the run has no value of it."""
+        return next((metric.kind for metric in self.metrics if metric.name == name), None)
+
+    def measured(self, name: str) -> bool:
+        """Return whether the scorer of a metric was in the run."""
+        return any(name == scorer or name.startswith(f"{scorer}.") for scorer in self.scorers)
+
+    def direction_of(self, name: str) -> Direction | None:
+        """Return which way a metric is better, as its scorer declared; None if that is not known.
+
+        Results of versions that did not keep it have that of a scorer of simeval's own by its name.
+        """
+        metric = next((metric for metric in self.metrics if metric.name == name), None)
+        if metric is not None and metric.direction != "unknown":
+            return metric.direction
+        from simeval.scorers.registry import direction_by_name  # most results do not need it
+
+        owners = [scorer for scorer in self.scorers if name == scorer or name.startswith(f"{scorer}.")]
+        owner = max(owners, key=len, default=None)
+        return None if owner is None else direction_by_name(owner, name[len(owner) + 1 :])
+
+    def value(self, name: str, place: int, *, is_share: bool) -> float | None:
+        """Return the mean of the answers to the example at a place; None without any.
+
+        Of a share, an answer that the app failed on is no.
+        """
+        times, crashed = self.dataset.repetitions, self.crashed if is_share else frozenset()
+        found = self.values.get(name)
+        places = range(place * times, (place + 1) * times)
+        values = [0.0 if at in crashed else found[at] if found else None for at in places]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+    def crashes(self, place: int) -> float:
+        """Return the share of the answers to the example at a place that the app failed on."""
+        times = self.dataset.repetitions
+        return sum(at in self.crashed for at in range(place * times, (place + 1) * times)) / times
+
+    def places(self) -> dict[str, int]:
+        """Return the places of examples by their keys, numbered if one came before; without those not reached."""
+        return {key: place for place, key in numbered((at, key) for at, key in enumerate(self.keys) if key)}
+
+
+Document = RunDocument | ExperimentDocument
+
+
+def numbered(named: Iterable[tuple[Thing, str]]) -> Iterator[tuple[Thing, str]]:
+    """Yield things with their names; a name that comes again has a number."""
+    seen = Counter[str]()
+    for thing, name in named:
+        seen[name] += 1
+        yield thing, name if seen[name] == 1 else f"{name} ({seen[name]})"
