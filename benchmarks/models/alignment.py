@@ -19,12 +19,12 @@ from typing import Any
 import anyio
 
 from simeval.core.conversation import Conversation, Message
-from simeval.scorers.brand.alignment import Alignment
-from simeval.scorers.brand.authenticity import Authenticity
-from simeval.scorers.brand.calibration import LabelledTurn, fit_traits, separation
-from simeval.scorers.brand.persona import Persona, load_persona
-from simeval.scorers.brand.safety_rules import Rules, built_in
-from simeval.scorers.brand.traits import TraitsModel
+from simeval.extras.brand.alignment import Alignment
+from simeval.extras.brand.authenticity import Authenticity
+from simeval.extras.brand.calibration import LabelledTurn, fit_traits, separation
+from simeval.extras.brand.persona import Persona, load_persona
+from simeval.extras.brand.safety_rules import Rules, built_in
+from simeval.extras.brand.traits import TraitsModel
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.logistic import grouped_folds
 

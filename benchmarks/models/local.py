@@ -20,7 +20,8 @@ import anyio
 import anyio.to_thread
 import psutil
 
-from simeval.models.local.service import MINILM, LocalEncoder, encoder
+from simeval.extras.local.service import LocalEncoder, encoder
+from simeval.models.encoders import MINILM
 from simeval.scorers.llm.embeddings import EmbeddingSimilarity
 
 SLEEP_SECONDS, BATCH = 0.005, 16

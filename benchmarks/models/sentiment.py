@@ -24,7 +24,7 @@ import anyio
 from scipy.stats import pearsonr, spearmanr
 
 from benchmarks.training.sentiment_data import HELD_OUT, SETS, Rated, apart, class_of, read
-from simeval.scorers.classifiers.sentiment import LEXICON, SentimentScorer
+from simeval.extras.local.classifiers.sentiment import LEXICON, SentimentScorer
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "public_vader_sentiment.jsonl.gz"
 CLASSES = 5

@@ -20,7 +20,7 @@ import psutil
 from benchmarks.speed.experiments import SCORERS, dataset
 from benchmarks.speed.resume import run
 from simeval import Engine
-from simeval.cli.view.run_page import AT_ONCE
+from simeval.extras.viewer.run_page import AT_ONCE
 from simeval.results.reading import read_document
 from simeval.store.opening import open_database
 from simeval.store.runs import LAST, Runs

@@ -30,9 +30,9 @@ from scipy.stats import pearsonr
 from torch.nn.utils import parametrize
 
 from benchmarks.training.sentiment_data import HELD_OUT, SETS, VALIDATION, Rated, apart, class_of, read
-from simeval.models.local.checkpoints import MINILM, located
-from simeval.models.local.networks import load_encoder
-from simeval.models.local.sentiment_network import (
+from simeval.extras.local.checkpoints import located
+from simeval.extras.local.networks import load_encoder
+from simeval.extras.local.sentiment_network import (
     ADAPTED,
     CLASSES,
     LONGEST,
@@ -43,7 +43,8 @@ from simeval.models.local.sentiment_network import (
     inputs,
     upper_logits,
 )
-from simeval.models.local.vader import FEATURES, features_of
+from simeval.extras.local.vader import FEATURES, features_of
+from simeval.models.encoders import MINILM
 
 RANK = 16
 EPOCHS = 5

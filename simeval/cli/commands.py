@@ -8,7 +8,6 @@ import click
 from simeval.cli import CONTEXT
 from simeval.cli.attack_command import attack
 from simeval.cli.first_steps import FIRST_STEPS
-from simeval.cli.labelling import LOOKING
 from simeval.cli.options import (
     GroupedCommand,
     SettingsCommand,
@@ -29,7 +28,6 @@ from simeval.cli.options import (
     store_option,
     suite_options,
 )
-from simeval.cli.persona_commands import persona
 from simeval.cli.scale import SCALE
 from simeval.core.settings import MARGIN, POWER
 
@@ -81,31 +79,6 @@ def run(context: click.Context, /, **options: Any) -> None:
     from simeval.cli.run import leave, run_suite
 
     leave(run_suite(context, **options))
-
-
-@commands.command(context_settings=CONTEXT)
-@click.argument("result", type=click.Path())
-@click.argument("labels", type=click.Path(path_type=Path), required=False)
-@click.option("--sample", type=click.IntRange(1), help="Draw this many trials at random for people to label.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where --sample writes the file to fill in (CSV).")
-@click.option("--seed", type=int, help="Fixes which trials --sample draws.  [default: the run's]")
-@level_option("Error on each side of the intervals.")
-@click.option("--feedback", metavar="KEY[=EXPECTATION]", help="Instead of labels: what people said under KEY.")
-@store_option("The store of runs and labels that are not files.")
-@json_option("report")
-def agree(**options: Any) -> None:
-    """Compare the judge of a run (RESULT, a file from --json or a run of the store) with people's LABELS.
-
-    Without LABELS it takes those that people gave with `simeval label`; what a model says is never among them.
-
-    LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
-    10), and expectation and rater where there are several. The labelled trials must be a random subset of the
-    run's: `simeval agree RESULT --sample 60 --out LABELS` draws one. It says how good the judge is, and gives no
-    pass or fail. Exit status: 0, or 2 for input that could not be used.
-    """
-    from simeval.cli.agree import agree as hold_against_labels
-
-    raise SystemExit(hold_against_labels(**options))
 
 
 @commands.command(context_settings=CONTEXT, cls=SettingsCommand)
@@ -340,5 +313,44 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
-for _command in (*FIRST_STEPS, *LOOKING, attack, persona, *SCALE):
+@commands.command(context_settings=CONTEXT)
+@click.argument("run", required=False)
+@click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
+@click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")
+@click.option("--dataset", metavar="NAME", help="For an example of this dataset of the store, not for a trial.")
+@click.option("--example", metavar="KEY", help="The key of the example.")
+@click.option("--key", help="What the feedback is about, such as helpful.")
+@click.option("--score", help="A number, true or false.")
+@click.option("--comment", metavar="TEXT")
+@click.option("--source", metavar="WHO", help="Who gives the feedback.")
+@click.option(
+    "--labeller",
+    type=click.Choice(["person", "model", "program"]),
+    help="What kind of source it is; only people count.",
+)
+@click.option(
+    "--export", "export_path", metavar="PATH", type=click.Path(), help="Write feedback as JSON lines: all, or RUN's."
+)
+@click.option(
+    "--import",
+    "import_path",
+    metavar="PATH",
+    type=click.Path(),
+    help="Read feedback from JSON lines; no line is kept twice.",
+)
+@click.option("--remove", metavar="ID", help="Remove one feedback.")
+@store_option("A SQLite file or a PostgreSQL URL.")
+def feedback(store: str, **options: Any) -> None:
+    """Say what you think of a trial of RUN (its id, the beginning of it, or last), or list what was said.
+
+    With --key, and --score or --comment or both, feedback is added; without, the feedback on RUN is listed. Imported
+    lines without a run belong to RUN.
+    """
+    from simeval.cli.feedback import FeedbackOptions
+    from simeval.cli.feedback import feedback as give_feedback
+
+    raise SystemExit(give_feedback(store, FeedbackOptions(**options)))
+
+
+for _command in (*FIRST_STEPS, attack, *SCALE):
     commands.add_command(_command)

@@ -51,9 +51,13 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
 
 
 OF_EXTRAS = {  # commands of features that attach from outside, a row each
+    "agree": "simeval.extras.viewer.command:agree",
     "generate": "simeval.extras.proposals.command:generate",
-    "judge-test": "simeval.extras.judge_test.command:judge_test",
     "import": "simeval.extras.importers.command:import_",
+    "judge-test": "simeval.extras.judge_test.command:judge_test",
+    "label": "simeval.extras.viewer.command:label",
+    "persona": "simeval.extras.brand.command:persona",
+    "view": "simeval.extras.viewer.command:view",
 }
 COMMANDS_ELSEWHERE = {  # what other tools call commands, and options, by what they are called here
     **dict.fromkeys(("eval", "evaluate", "test", "start"), "run"),

@@ -1,8 +1,8 @@
+from ..extras.local.service import LocalClassifier as LocalClassifier
+from ..extras.local.service import LocalEncoder as LocalEncoder
 from .caller import Caller as Caller
+from .encoders import TextEncoder as TextEncoder
 from .kinds import Embedding as Embedding
-from .local.service import LocalClassifier as LocalClassifier
-from .local.service import LocalEncoder as LocalEncoder
-from .local.vectors import TextEncoder as TextEncoder
 from .protocol.choices import Choice as Choice
 from .protocol.encoder import Encoder as Encoder
 from .protocol.model import Completion as Completion

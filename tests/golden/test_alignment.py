@@ -11,18 +11,18 @@ import pytest
 from simeval.core.conversation import Conversation, Message
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError
+from simeval.extras.brand import alignment as brand
+from simeval.extras.brand import authenticity
+from simeval.extras.brand.alignment import letter_grade
+from simeval.extras.brand.authenticity import Authenticity, lexicon_score
+from simeval.extras.brand.persona import Persona, Policy
+from simeval.extras.brand.safety import Safety, SafetyRating
+from simeval.extras.brand.sessions import session_mean
+from simeval.extras.brand.stability import Stability
+from simeval.extras.brand.traits import TraitsModel
 from simeval.models.caller import Caller
 from simeval.models.protocol.replies import read_reply
 from simeval.scorers.base import Scorer
-from simeval.scorers.brand import alignment as brand
-from simeval.scorers.brand import authenticity
-from simeval.scorers.brand.alignment import letter_grade
-from simeval.scorers.brand.authenticity import Authenticity, lexicon_score
-from simeval.scorers.brand.persona import Persona, Policy
-from simeval.scorers.brand.safety import Safety, SafetyRating
-from simeval.scorers.brand.sessions import session_mean
-from simeval.scorers.brand.stability import Stability
-from simeval.scorers.brand.traits import TraitsModel
 from simeval.scorers.text.phrases import Phrases, read
 from simeval.scorers.weights import weighted
 from simeval.stats.agreement import bootstrap_by_cluster

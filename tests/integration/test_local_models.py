@@ -26,8 +26,9 @@ from simeval import (
     dataset_of,
 )
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.local import checkpoints
-from simeval.models.local.service import MINILM, LocalClassifier, _loaded, classifier, encoder
+from simeval.extras.local import checkpoints
+from simeval.extras.local.service import LocalClassifier, _loaded, classifier, encoder
+from simeval.models.encoders import MINILM
 from simeval.scorers import Alignment, Authenticity, Persona, ResponseRelevancy, Safety, Stability
 from simeval.scorers.base import Scorer
 from tests.support.tiny_checkpoints import FIVE, LONGEST, WORDS, save_classifier, save_encoder
@@ -145,7 +146,7 @@ def test_garbage_made_while_torch_is_loaded_is_not_kept(monkeypatch: pytest.Monk
 
 @needs_torch
 def test_windows_hold_every_token_overlap_and_cut_only_words_that_are_too_long() -> None:
-    from simeval.models.local.networks import spanned
+    from simeval.extras.local.networks import spanned
 
     words = [number // 3 for number in range(40)] + [99] * 30
     spans = spanned(words, 10, overlap=2)
@@ -295,7 +296,7 @@ def test_a_model_that_cannot_be_there_is_said_before_anything_runs(
 def test_half_of_the_cores_are_used_unless_the_user_said_otherwise(
     given: int, cores: int, environment: dict[str, str], wanted: int
 ) -> None:
-    from simeval.models.local.networks import threads_for
+    from simeval.extras.local.networks import threads_for
 
     assert threads_for(given=given, cores=cores, environment=environment) == wanted
 

@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import pytest
 
-from simeval.models.local.sentiment import embedded
-from simeval.scorers.classifiers.sentiment import SentimentMatch, SentimentScorer
-from simeval.scorers.classifiers.toxicity import ToxicityScorer
+from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer
+from simeval.extras.local.classifiers.toxicity import ToxicityScorer
+from simeval.extras.local.sentiment import embedded
 from tests.support.classifiers import FIVE
 from tests.support.golden import rows_of
 
@@ -160,7 +160,7 @@ async def test_the_embedded_model_keeps_its_figures_on_sentences_held_out_of_its
 async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path: Path) -> None:
     import transformers
 
-    from simeval.models.local.service import classifier
+    from simeval.extras.local.service import classifier
 
     (tmp_path / "vocab.txt").write_text("good 5\nbad 4\nx@@ 3\nx 3\n", encoding="utf-8")
     (tmp_path / "bpe.codes").write_text("g o 5\ngo o 5\ngoo d</w> 5\nb a 4\nba d</w> 4\n", encoding="utf-8")
@@ -194,7 +194,7 @@ async def test_a_long_text_of_a_tokenizer_in_python_is_read_in_windows(tmp_path:
 def test_positions_that_begin_behind_the_padding_leave_fewer(kind: str, longest: int) -> None:
     import transformers
 
-    from simeval.models.local.networks import _longest
+    from simeval.extras.local.networks import _longest
 
     config = getattr(transformers, f"{kind}Config")(
         vocab_size=16,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from simeval.errors import MalformedReply
+from simeval.extras.brand.safety import SafetyRating
 from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply, read_reply
-from simeval.scorers.brand.safety import SafetyRating
 from simeval.scorers.llm.criteria import rulings_on
 from simeval.scorers.llm.replies import Claims, OneToFive, Ruling, Share, rulings_of
 

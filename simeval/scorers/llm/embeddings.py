@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 from simeval.core.bounds import BoundsByPath
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
+from simeval.models.encoders import LOCAL_PREFIX, MINILM, LocalModel, TextEncoder, load_local, local_encoder
 from simeval.models.kinds import Embedding
-from simeval.models.local.checkpoints import LOCAL_PREFIX, MINILM
-from simeval.models.local.service import LocalEncoder, encoder, load_local
 from simeval.models.protocol.encoder import Encoder
 from simeval.models.protocol.model import Model, ModelKind
 from simeval.models.providers.embedding import EmbeddingRequest, TwoVectors
@@ -36,9 +35,9 @@ class EmbeddingSimilarity(ModelScorer):
     paths = ("similarity_score", "is_similar")
     direction = "higher"
     bounds: ClassVar[BoundsByPath] = (-1.0, 1.0)
-    model: str | Path | Encoder | LocalEncoder | Model | None = None  # type: ignore[assignment]
+    model: str | Path | Encoder | TextEncoder | Model | None = None  # type: ignore[assignment]
     threshold: float = 0.5
-    _local: LocalEncoder | None = field(default=None, init=False, repr=False)
+    _local: TextEncoder | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,17 +92,17 @@ def cosine(first: Sequence[float], second: Sequence[float]) -> float:
     return max(-1.0, min(1.0, product))
 
 
-def _local_encoder(model: object) -> LocalEncoder | None:
+def _local_encoder(model: object) -> TextEncoder | None:
     """Return the local encoder a name means, if it is one.
 
     Raises DefinitionError if it cannot be there.
     """
-    if isinstance(model, LocalEncoder):
+    if isinstance(model, LocalModel) and isinstance(model, TextEncoder):
         return model
     if isinstance(model, Path) or model == MINILM:
-        return encoder(str(model))
+        return local_encoder(str(model))
     is_local = isinstance(model, str) and model.startswith(LOCAL_PREFIX)
-    return encoder(str(model).removeprefix(LOCAL_PREFIX)) if is_local else None
+    return local_encoder(str(model).removeprefix(LOCAL_PREFIX)) if is_local else None
 
 
 def _text(value: object) -> str:

@@ -10,9 +10,7 @@ from typing import Any, ClassVar
 from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.direction import by_path
 from simeval.core.validation import require_whole
-from simeval.models.local.checkpoints import MINILM
-from simeval.models.local.service import load_local
-from simeval.models.local.vectors import Encoding, TextEncoder, text_encoder, unit_vectors
+from simeval.models.encoders import MINILM, Encoding, TextEncoder, load_local, text_encoder, unit_vectors
 from simeval.scorers.llm.graded import RULINGS, Graded, as_text, needed
 from simeval.scorers.llm.replies import OneToFive, Questions, rulings_of
 from simeval.scorers.values import average_precision

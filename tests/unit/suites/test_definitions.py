@@ -9,10 +9,10 @@ from simeval.core.registry import Registry
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.extras.brand.persona import Policy
+from simeval.extras.brand.safety import Safety
+from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer
 from simeval.scorers.base import ColumnScorer
-from simeval.scorers.brand.persona import Policy
-from simeval.scorers.brand.safety import Safety
-from simeval.scorers.classifiers.sentiment import SentimentMatch, SentimentScorer
 from simeval.scorers.llm.graded import Criteria
 from simeval.scorers.metrics import find_metric, response_length
 from simeval.scorers.registry import SCORERS

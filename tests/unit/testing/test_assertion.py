@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
+from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer
 from simeval.scorers.base import scorer
-from simeval.scorers.classifiers.sentiment import SentimentMatch, SentimentScorer
 from simeval.scorers.text.formats import ValidJSON
 from simeval.scorers.text.similarity import ExactMatch, RegexMatch, RougeL
 from simeval.testing import assert_result

@@ -1,0 +1,186 @@
+"""What `simeval label` does: shows trials to a person one after another, without the judge's scores, and takes keys."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shutil import get_terminal_size
+
+from simeval.analysis.disagreements import disagreements, show_disagreements
+from simeval.analysis.judge_agreement import agreement
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
+from simeval.analysis.labels import labels_of
+from simeval.analysis.saved_run import read_suite
+from simeval.cli.opened import with_store
+from simeval.cli.options import level_of_project
+from simeval.cli.output import show
+from simeval.core.terminal import Color, Terminal, one_line, terminal_of
+from simeval.core.transcript import transcript_lines
+from simeval.errors import DefinitionError
+from simeval.extras.viewer.keyboard import Keyboard, keyboard
+from simeval.store.database import Database
+from simeval.store.feedback import FeedbackBook
+from simeval.store.runs import Runs, is_of_a_suite
+
+ENTER, LEAVE, CLEAR = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[2J\x1b[H"
+UP, DOWN, ENTERED = ("\x1b[A", "k"), ("\x1b[B", "j", " ", "\r", "\n"), ("\r", "\n")
+RATINGS = {**{str(rating): float(rating) for rating in range(1, 10)}, "0": 10.0}
+VERDICTS = {"y": True, "n": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be labelled, how many trials of it, by whom and how."""
+
+    run: str
+    label: str | None
+    sample: int
+    stratified: bool
+    by: str | None
+    overlap: int | None
+    ratings: bool
+    seed: int | None
+    color: Color
+
+
+def label_run(store: str, asked: Asked) -> int:
+    """Have a person label trials of a run; give the exit status."""
+
+    def work(database: Database) -> None:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            do = "run it in a terminal, or write a file with `simeval agree RESULT --sample N --out FILE`"
+            raise DefinitionError("label", found="there is nobody to ask", do=do)
+        _label(Runs(database), FeedbackBook(database), asked)
+
+    return with_store(store, work)
+
+
+def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
+    require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
+    run_id = runs.find(asked.run, is_of_a_suite)
+    document = runs.document(run_id)
+    items = label_items(
+        document,
+        runs.rubrics(run_id),
+        label=asked.label,
+        size=asked.sample,
+        stratified=asked.stratified,
+        seed=asked.seed,
+    )
+    rater = asked.by or user_of_machine()
+    queue = LabelQueue(items, book, rater=rater, given=book.of_run(run_id), overlap=asked.overlap)
+    with keyboard() as keys:
+        _Dialogue(queue, terminal_of(sys.stdout, asked.color), RATINGS if asked.ratings else VERDICTS).hold(keys)
+    if queue.current is not None:
+        show(f"{_counted(queue)}; the same command goes on", None)
+        return
+    labels = labels_of(book.of_run(run_id), queue.expectation)
+    show(f"{_counted(queue)}\n", None)
+    if queue.skipped:
+        show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)
+    if labels:
+        show(agreement(document, labels, alpha=level_of_project()), None)
+        show(f"\n{show_disagreements(disagreements(read_suite(document, 'run'), labels))}", None)
+
+
+def _counted(queue: LabelQueue) -> str:
+    return f"{queue.labelled} labelled, {queue.skipped} skipped, {queue.left} to go"
+
+
+class _Dialogue:
+    """Shows the current trial and does what keys say, until all are labelled or the person leaves."""
+
+    def __init__(self, queue: LabelQueue, terminal: Terminal, values: dict[str, bool] | dict[str, float]) -> None:
+        self._queue, self._terminal, self._values = queue, terminal, values
+        self._top = 0
+        self._said = ""
+
+    def hold(self, keys: Keyboard) -> None:
+        """Go on until all trials are labelled, or until `q` or Ctrl-C."""
+        sys.stdout.write(ENTER)
+        try:
+            while (item := self._queue.current) is not None:
+                self._paint(item, self._keys())
+                if not self._take(keys.key(), keys):
+                    return
+        except (KeyboardInterrupt, EOFError):
+            return
+        finally:
+            sys.stdout.write(LEAVE)
+            sys.stdout.flush()
+
+    def _take(self, key: str, keys: Keyboard) -> bool:
+        """Do what a key says; return whether to go on."""
+        self._said = ""
+        if key in self._values:
+            self._label(self._values[key])
+        elif key == "s":
+            self._skip(keys)
+        elif key == "u":
+            self._said = "taken back" if self._queue.undo() else "there is nothing to take back"
+            self._top = 0
+        elif key in UP or key in DOWN:
+            self._top = max(0, self._top + (-1 if key in UP else 1) * self._page() // 2)
+        elif key != "q":
+            self._said = f"{one_line(key)} is none of the keys below"
+        return key != "q"
+
+    def _label(self, value: bool | float) -> None:
+        self._queue.label(value)
+        self._top = 0
+
+    def _skip(self, keys: Keyboard) -> None:
+        """Ask why, and pass the trial over; without a reason it stays."""
+        item, reason, key = self._queue.current, "", ""
+        while item is not None and key not in ENTERED:
+            self._paint(item, f"skip, because (Enter; empty goes back): {one_line(reason)}")
+            key = keys.key()
+            reason = reason[:-1] if key in ("\x7f", "\b") else reason + (key if key.isprintable() else "")
+        if reason.strip():
+            self._queue.skip(reason)
+            self._top = 0
+
+    def _keys(self) -> str:
+        given = "1 to 9, 0 for ten: rating" if self._values is RATINGS else "y: it does   n: it does not"
+        return f"{given}   u: undo   s: skip   arrows: scroll   q: leave"
+
+    def _page(self) -> int:
+        return max(1, get_terminal_size().lines - 6)
+
+    def _paint(self, item: LabelItem, last: str) -> None:
+        size = get_terminal_size()
+        terminal = Terminal(width=size.columns, colour=self._terminal.colour, draws=self._terminal.draws)
+        body = _body(item, terminal)
+        self._top = max(0, min(self._top, len(body) - self._page()))
+        shown = body[self._top : self._top + self._page()]
+        more = len(body) - self._top - len(shown)
+        lines = [
+            *terminal.wrap(f"{_counted(self._queue)}   {one_line(item.scenario)}")[:1],
+            terminal.paint("does the app do this?", "bold"),
+            *shown,
+            *[""] * (self._page() - len(shown)),
+            terminal.paint(f"… {more} more lines below" if more > 0 else "", "dim"),
+            *terminal.wrap(self._said)[:1],
+            *terminal.wrap(last)[-2:],
+        ]
+        sys.stdout.write(CLEAR + terminal.finished(lines).replace("\n", "\r\n"))
+        sys.stdout.flush()
+
+
+def _body(item: LabelItem, terminal: Terminal) -> Sequence[str]:
+    """Return what is asked, what was said, and the rubric as a guideline."""
+    lines = terminal.wrap(one_line(item.expected_behavior), first="  ")
+    for word, said in (("given", item.given), ("when", item.when)):
+        lines += [terminal.paint(line, "dim") for line in terminal.wrap(one_line(said), first=f"  {word}: ")] * bool(
+            said
+        )
+    lines += ["", *transcript_lines(item.conversation, terminal, margin="  ")]
+    if item.conversation.ended == "app_error":
+        lines.append("  (here the app failed)")
+    if item.guideline:
+        lines += ["", *terminal.wrap("guideline, from 1 (worst) to 10; from 6 on it does:", first="  ")]
+        lines += [
+            line
+            for rating, text in item.guideline.items()
+            for line in terminal.wrap(one_line(text), first=f"  {rating:>4}  ")
+        ]
+    return lines

@@ -1,0 +1,48 @@
+"""What `simeval view` does: shows a store in a browser, or writes its pages into a folder."""
+
+import secrets
+import webbrowser
+from pathlib import Path
+
+from simeval.cli.opened import with_store
+from simeval.cli.output import show
+from simeval.core.counted import counted_of
+from simeval.extras.viewer.bundle import write_bundle
+from simeval.extras.viewer.label_page import LabelPages
+from simeval.extras.viewer.site import Site
+from simeval.store.database import Database
+from simeval.store.runs import Runs
+
+
+def view_store(*, store: str, run: str | None, port: int, opens: bool, bundle: Path | None) -> int:
+    """Show a store until Ctrl-C, or write its pages; give the exit status."""
+
+    def work(database: Database) -> None:
+        page = f"run/{Runs(database).find(run)}/" if run else ""
+        if bundle is not None:
+            _write(Site(database, database.name, has_labels=False), bundle)
+        else:
+            _serve(database, page, port, opens=opens)
+
+    return with_store(store, work)
+
+
+def _write(site: Site, folder: Path) -> None:
+    written, left_out = write_bundle(site, folder)
+    for said in left_out:
+        show(f"left out: {said}", None)
+    show(
+        f"{counted_of(written, 'file')} in {folder}: put them on any server of files, such as python -m http.server",
+        None,
+    )
+
+
+def _serve(database: Database, page: str, port: int, *, opens: bool) -> None:
+    from simeval.extras.viewer.server import HOST, listening, serve  # aiohttp takes its time
+
+    listener, token = listening(port), secrets.token_urlsafe(24)
+    address = f"http://{HOST}:{listener.getsockname()[1]}/{token}/{page}"
+    show(f"{database.name} is shown at {address} (Ctrl-C ends it)", None)
+    if opens:
+        webbrowser.open(address)
+    serve(Site(database, database.name, has_labels=True), LabelPages(database), listener, token)

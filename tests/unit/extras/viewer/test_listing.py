@@ -1,0 +1,41 @@
+"""The first page of the viewer: the course of each metric over the experiments on a dataset."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simeval.datasets.files import dataset_of
+from simeval.engine.engine import Engine
+from simeval.extras.viewer.listing import Listing
+from simeval.scorers.text.formats import ValidJSON
+from simeval.store.opening import open_database
+
+pytestmark = pytest.mark.anyio
+
+QUESTIONS = [{"input": f"question {n}"} for n in range(4)]
+
+
+def never(_message: str) -> str:
+    return "no"
+
+
+def always(_message: str) -> str:
+    return "{}"
+
+
+async def test_a_metric_has_a_point_for_each_run_on_its_dataset(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    scorer, dataset = ValidJSON(name="json"), dataset_of(QUESTIONS, name="questions")
+    for app in (never, always):
+        await Engine(store=store, seed=1, display="none").experiment(dataset, app, scorers=[scorer])
+
+    database = open_database(str(store), must_exist=True)
+    [suite] = Listing(database, "runs.db").data()["suites"]
+    database.close()
+
+    [row] = suite["rows"]
+    points: list[Any] = [each for each in row["picture"][2:] if each[0] == "a"]
+    assert (row["label"], row["outcome"], row["said"][:2]) == ("json.valid", "measured", "1 ")
+    assert [each[1]["aria-label"].split(": ")[1][:2] for each in points] == ["0 ", "1 "]
+    assert [each[1]["href"] for each in points] == [f"run/{run['run_id']}/" for run in suite["runs"][::-1]]
