@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
+from simeval.core.arrays import Floats
 from simeval.stats.optimal import FEWEST, STRICT, OptimalDesign, Promise, average_n, optimal_design
 from simeval.stats.sequential import Design, design
 from simeval.stats.stopping_game import UP
@@ -24,9 +25,9 @@ GRID = [
 ]
 
 
-def chance_of_a_pass(plan: Design, rate: float) -> float:
-    found = chances_of_endings(plan, rate)
-    return sum(chance for end, chance in found.items() if plan.ending(*end) == "pass")
+def chances_of_a_pass(plan: Design, rates: Floats) -> Floats:
+    found = chances_of_endings(plan, rates)
+    return sum((chances for end, chances in found.items() if plan.ending(*end) == "pass"), np.zeros(len(rates)))
 
 
 PROMISES = [pytest.param(FEWEST, id="fewest"), pytest.param(STRICT, id="strict")]
@@ -57,11 +58,11 @@ def test_at_no_rate_is_more_power_lost_than_is_said_and_fewer_trials_are_taken(
     spending = design(p0, n_max, alpha=ALPHA, min_trials=min_trials)
     plan = optimal_design(p0, n_max, alpha=ALPHA, min_trials=min_trials, promise=promise)
 
-    for rate in expit(logit(p0) + np.linspace(0.02, 7, 40)):
-        assert chance_of_a_pass(plan, rate) >= chance_of_a_pass(spending, rate) - promise.loss
+    rates = expit(logit(p0) + np.linspace(0.02, 7, 40))
+    assert (chances_of_a_pass(plan, rates) >= chances_of_a_pass(spending, rates) - promise.loss).all()
     if promise.mean_loss is not None:
         evenly = np.linspace(p0, 1, 200, endpoint=False) + (1 - p0) / 400
-        lost = [chance_of_a_pass(spending, rate) - chance_of_a_pass(plan, rate) for rate in evenly]
+        lost = chances_of_a_pass(spending, evenly) - chances_of_a_pass(plan, evenly)
         assert np.mean(lost) <= promise.mean_loss + 1e-5
     trials, before = (average_n(each, share_good=promise.good) for each in (plan, spending))
     assert trials <= before
@@ -186,7 +187,7 @@ def test_no_other_boundaries_keep_both_promises_with_fewer_trials(
     rates, counted = np.linspace(0.3, 0.999, 100), np.append(np.linspace(p0 - 0.15, 1, 2001), p0 + UP * (1 - p0))
     weights = np.append(np.full(2001, (1 - promise.good) / 2000), promise.good)
     weights[[0, -2]] /= 2
-    least = np.array([chance_of_a_pass(spending, rate) for rate in rates]) - promise.loss
+    least = chances_of_a_pass(spending, rates) - promise.loss
     trials = {}
 
     for tried in boundaries(len(passes), 4):

@@ -29,7 +29,7 @@ def test_its_expectation_is_one_where_the_difference_is_that_of_the_hypothesis(m
 
 @pytest.mark.parametrize("worse", [False, True])
 def test_whoever_looks_after_each_pair_is_wrong_with_a_chance_of_alpha_at_most(worse: bool) -> None:
-    plan, shares = OpenPairedDesign(120, 0.05, 0.05), np.array([0.05, 0.1, 0.2, 0.5])
+    plan, shares = OpenPairedDesign(60, 0.05, 0.05), np.array([0.05, 0.1, 0.2, 0.5])
     walk = PairedWalk(*pair_chances(shares, 0.0 if worse else -0.05), plan.n_max)
     size = walk.mass.shape[1]
     found = np.zeros(len(shares))
