@@ -1,13 +1,22 @@
 """The command line for tests: run as a process of its own, from a folder."""
 
+import atexit
+import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 
 ASKED = "the app was asked"  # what an app writes to standard error for `started`
 PATIENCE_SECONDS = 240  # for the end of a process on a busy machine; less than `AN_HOUR`
 AN_HOUR = ("--app-timeout", "3600")
+FORKS = hasattr(os, "pidfd_open")  # on Linux
+OF_PYTHONS_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads once, when it starts
 ROOT = Path(__file__).resolve().parents[2]
 SHOP = """
 async def good(message, state):
@@ -59,13 +68,55 @@ def wait_for(said: str, process: "subprocess.Popen[str]") -> None:
 
 
 def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run simeval in a folder and wait for it."""
+    """Run simeval in a folder and wait for it: in a fork of a process that has it imported, where that is the same."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    if FORKS and not any(name.startswith(OF_PYTHONS_START) for name in environment):
+        return _in_fork(folder, arguments, variables)
     return subprocess.run(
         command(*arguments),
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env=variables,
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,
         check=False,
     )
+
+
+def _in_fork(
+    folder: Path, arguments: Sequence[str], variables: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    request = {"module": "simeval.cli", "arguments": arguments, "folder": str(folder), "environment": variables}
+    answer, theirs = socket.socketpair()
+    with answer, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        answer.settimeout(PATIENCE_SECONDS)
+        with theirs:
+            descriptors = [theirs.fileno(), out.fileno(), err.fileno()]
+            socket.send_fds(_fork_server(), [json.dumps(request).encode()], descriptors)
+        with answer.makefile() as told:
+            process = int(told.readline())
+            try:
+                status = int(told.readline())
+            except TimeoutError as error:
+                os.kill(process, signal.SIGKILL)
+                raise subprocess.TimeoutExpired([*arguments], PATIENCE_SECONDS) from error
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(command(*arguments), status, out.read(), err.read())
+
+
+@cache
+def _fork_server() -> socket.socket:
+    """Start the server of this process, which ends with it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        program = [sys.executable, str(ROOT / "tests" / "support" / "fork_server.py"), str(theirs.fileno())]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(program, env=environment, pass_fds=[theirs.fileno()])
+
+    def stop() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(stop)
+    return ours
