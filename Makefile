@@ -14,7 +14,7 @@ SUPPORTED := import sys; v = sys.version_info[:2]; sys.exit((v < (3, 11) or v > 
 	"simeval needs Python 3.11 to 3.14, and $(PYTHON) is %d.%d: name one, as in make PYTHON=python3.12 ..." % v)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local ray agents real lint types docs pictures wheel bench alice lock clean
+.PHONY: demo test local ray agents real lint types extras docs pictures wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
@@ -38,6 +38,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m benchmarks.prose
+
+extras: $(VENV)/.dev  ## remove three features in a copy, others each day, and test the rest: what attaches can be taken off
+	$(BIN)/python -m tests.support.without_extra
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -43,6 +43,17 @@ def arrows_of(rooms: list[str]) -> Mapping[str, set[str]]:
     return arrows
 
 
+def imports_of_extras() -> int:
+    """Return how many imports lead from outside to a feature of simeval/extras, those for type checking included."""
+    graph = grimp.build_graph("simeval")
+    outside = [name for name in graph.modules if not f"{name}.".startswith("simeval.extras.")]
+    return sum(
+        imported.startswith("simeval.extras.")
+        for name in outside
+        for imported in graph.find_modules_directly_imported_by(name)
+    )
+
+
 def floors_of(arrows: Mapping[str, set[str]]) -> Mapping[str, int]:
     """Return the floor of each room, 1 for one that imports none. Raises ValueError for a circle."""
     under_way: list[str] = []
@@ -109,8 +120,11 @@ def main() -> None:
         "entries at the top": len(rooms),
         "floors": max(floors.values()),
         "arrows": sum(map(len, arrows.values())),
+        "kernel to extras": imports_of_extras(),
         "modules": len(modules),
+        "modules of extras": sum(ROOT / "extras" in path.parents for path in modules),
         "lines": sum(lengths.values()),
+        "lines of extras": sum(length for path, length in lengths.items() if ROOT / "extras" in path.parents),
         "longest module": max(lengths.values()),
         "modules a trial passes": len(way),
         "rooms a trial passes": len({name.split(".")[0] for name in way}),

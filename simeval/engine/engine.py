@@ -39,8 +39,7 @@ from simeval.results.experiment import ExperimentResult
 from simeval.results.selection import Selection, selection_of
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.opening import open_journal
-from simeval.suites.apps.agents import as_app
-from simeval.suites.apps.named import name_of
+from simeval.suites.apps.named import as_app, name_of
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 

@@ -34,7 +34,7 @@ from simeval.results.outcomes import combine
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.opening import as_database, load_run
-from simeval.suites.apps.agents import as_app
+from simeval.suites.apps.named import as_app
 from simeval.suites.apps.remote_app import RemoteApp
 
 

@@ -1,12 +1,12 @@
-from .apps.a2a_app import A2aApp as A2aApp
-from .apps.agui_app import AguiApp as AguiApp
+from ..extras.protocols.a2a_app import A2aApp as A2aApp
+from ..extras.protocols.agui_app import AguiApp as AguiApp
+from ..extras.protocols.mcp_app import McpApp as McpApp
+from ..extras.protocols.responses_app import ResponsesApp as ResponsesApp
 from .apps.before import Before as Before
 from .apps.command_app import CommandApp as CommandApp
 from .apps.http_app import HttpApp as HttpApp
-from .apps.mcp_app import McpApp as McpApp
 from .apps.outcomes import AppFailure as AppFailure
 from .apps.remote_app import Exchange as Exchange
-from .apps.responses_app import ResponsesApp as ResponsesApp
 from .apps.socket_app import SocketApp as SocketApp
 from .attacks.attack import Attack as Attack
 from .cast import Cast as Cast

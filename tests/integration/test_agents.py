@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from simeval.core.conversation import ChatMessage
-from simeval.suites.apps.agents import as_app
-from simeval.suites.apps.named import app_of
+from simeval.suites.apps.named import app_of, as_app
 from tests.support.agents import AGENTS, asking_graph, pydantic_agent
 from tests.support.console import Reader
 from tests.support.suites import Engine, scenario

@@ -66,7 +66,7 @@ async def test_a_trial_is_a_session_of_its_own_with_its_tool_calls(protocol: str
 async def test_a_program_that_takes_long_to_start_may_want_no_handshake(
     server: ProtocolServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("simeval.suites.apps.mcp_lines.PROBE_SECONDS", 0.01)
+    monkeypatch.setattr("simeval.extras.protocols.mcp_lines.PROBE_SECONDS", 0.01)
 
     result = await Engine().evaluate(TWO_TURNS, app_at("mcp program", "late", server))
 

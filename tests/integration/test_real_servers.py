@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from simeval.core.conversation import ChatMessage
-from simeval.suites.apps.a2a_app import A2aApp
-from simeval.suites.apps.agui_app import AguiApp
-from simeval.suites.apps.mcp_app import McpApp
+from simeval.extras.protocols.a2a_app import A2aApp
+from simeval.extras.protocols.agui_app import AguiApp
+from simeval.extras.protocols.mcp_app import McpApp
 from simeval.suites.apps.outcomes import AppFailure
 from tests.support.real_servers import a2a_application, agui_application, mcp_application, served
 

@@ -23,7 +23,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.engine.actors.streaming import named
 from simeval.engine.actors.toolbox import Tool
 from simeval.errors import DefinitionError
-from simeval.suites.apps.agents import AgentApp
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import RemoteApp
 
 Role = Literal["message", "messages", "history", "session", "state", "tools"]
@@ -176,7 +176,12 @@ class Handler:
         read = cls(function, _is_async(function), *_read(inspect.signature(function), bound))
         if not isinstance(function, RemoteApp):
             return read
-        return replace(read, leave=function.leave, is_foreign=isinstance(function, AgentApp), may_block=False)
+        return replace(
+            read,
+            leave=function.leave,
+            is_foreign=isinstance(function, ProtocolApp) and function.is_foreign,
+            may_block=False,
+        )
 
 
 @dataclass(slots=True)

@@ -21,7 +21,6 @@ from simeval.datasets.conversations import is_run_of
 from simeval.engine.executors.executor import Executor
 from simeval.engine.flow.demand import Demand
 from simeval.engine.parts import RunPart
-from simeval.extras.importers.formats.opentelemetry import agent_of, calls_in, tool_run_of
 from simeval.extras.telemetry.receiver import SpanInbox, receiving
 from simeval.results.suite import RunRecord
 
@@ -111,6 +110,8 @@ def _calls_of(spans: Sequence[Json]) -> list[tuple[Json, Json]]:
 
     Each is with its span and, where there are several agents, has the name of its agent.
     """
+    from simeval.extras.importers.formats.opentelemetry import calls_in, tool_run_of
+
     ordered = sorted(spans, key=lambda each: moment(each.get("startTimeUnixNano")) or _LAST)
     runs = [(span, run) for span in ordered if (run := tool_run_of(span["attributes"]))]
     found: list[tuple[Json, Json]] = []
@@ -128,6 +129,8 @@ def _calls_of(spans: Sequence[Json]) -> list[tuple[Json, Json]]:
 
 def _agent_around(span: Json, spans: Sequence[Json]) -> str:
     """Return the name of the agent in whose run a span is."""
+    from simeval.extras.importers.formats.opentelemetry import agent_of
+
     by_id = {str(each.get("spanId")): each for each in spans}
     at: Json | None = span
     for _ in spans:

@@ -17,7 +17,6 @@ from simeval.core.capture import Caught, attempt
 from simeval.core.serialization import Json
 from simeval.core.trace_context import SentTrace
 from simeval.errors import DefinitionError
-from simeval.extras.importers.formats.opentelemetry import spans_in
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -115,6 +114,8 @@ def _taken(inbox: SpanInbox, body: bytes, kind: str) -> web.Response:
 
 
 def _spans(body: bytes, kind: str) -> list[Json]:
+    from simeval.extras.importers.formats.opentelemetry import spans_in
+
     return list(spans_in(json.loads(body) if kind == _JSON else _unpacked(body)))
 
 

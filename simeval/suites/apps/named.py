@@ -10,17 +10,13 @@ from shutil import which
 from typing import Any
 
 from simeval.core.app_handler import APP_FORMS
+from simeval.core.faces import load
 from simeval.core.validation import closest, require
 from simeval.errors import DefinitionError
-from simeval.suites.apps.a2a_app import A2aApp
 from simeval.suites.apps.addressed_app import KEY, KEY_TEMPLATE
-from simeval.suites.apps.agents import as_app
-from simeval.suites.apps.agui_app import AguiApp
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
-from simeval.suites.apps.mcp_app import McpApp
 from simeval.suites.apps.remote_app import RemoteApp
-from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object, name_there
 
@@ -63,6 +59,15 @@ def app_of(named: object) -> Callable[..., Any] | str:
         provider = _PROVIDERS.get(known[1].lower(), "openai")
         do = f"name a model with its provider, such as {provider}/{named}"
     raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=do)
+
+
+def as_app(found: Any) -> Any:
+    """Return an agent of one of these SDKs as an app, and anything else as it is."""
+    bases = () if isinstance(found, type) else type(found).__mro__
+    for module, name, kind in _AGENTS:
+        if any(each.__name__ == name and f"{each.__module__}.".startswith(f"{module}.") for each in bases):
+            return load(f"simeval.extras.protocols.agents:{kind}")(found)
+    return found
 
 
 def name_of(handler: Callable[..., Any]) -> str:
@@ -157,21 +162,29 @@ def _speaking_completions(rest: str) -> HttpApp:
     )
 
 
-def _speaking_responses(rest: str) -> ResponsesApp:
-    url, _, model = rest.partition("#")
-    return ResponsesApp(url, model)
+def _elsewhere(place: str) -> Callable[[str], Callable[..., Any]]:
+    """Return what makes an app of a feature that attaches from outside; it is imported when it is named."""
+
+    def made(rest: str) -> Callable[..., Any]:
+        app: Callable[..., Any] = load(f"simeval.extras.protocols.{place}")(rest)
+        return app
+
+    return made
 
 
-def _tool(rest: str) -> McpApp:
-    server, mark, tool = rest.rpartition("#")
-    return McpApp(server, tool) if mark else McpApp(tool, "")
-
-
+# A new one is a class and a row here.
 _PROTOCOLS: Mapping[str, Callable[[str], Callable[..., Any]]] = {
     "openai": _speaking_completions,
-    "openai-responses": _speaking_responses,
-    "a2a": A2aApp,
-    "agui": AguiApp,
-    "mcp": _tool,
+    "openai-responses": _elsewhere("responses_app:at"),
+    "a2a": _elsewhere("a2a_app:A2aApp"),
+    "agui": _elsewhere("agui_app:AguiApp"),
+    "mcp": _elsewhere("mcp_app:tool_at"),
     "cmd": CommandApp,
 }
+_AGENTS = (  # the module of an SDK, the class of its agents, and what makes an app of one
+    ("agents.agent", "Agent", "OpenAiAgent"),
+    ("pydantic_ai.agent", "AbstractAgent", "PydanticAgent"),
+    ("langgraph.pregel", "PregelProtocol", "GraphAgent"),
+    ("google.adk.agents", "BaseAgent", "AdkAgent"),
+    ("google.adk.runners", "Runner", "AdkAgent"),
+)

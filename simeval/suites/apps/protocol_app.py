@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import anyio
 
@@ -26,6 +26,7 @@ class ProtocolApp(ABC):
     """An app that is reached by a protocol; each implements in `_turn` the request and the reading of its answer."""
 
     __slots__ = ()
+    is_foreign: ClassVar[bool] = False  # whether code of others answers in this process
 
     @property
     def name(self) -> str:

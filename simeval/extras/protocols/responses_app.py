@@ -87,3 +87,9 @@ def _add(response: Mapping[str, Any], reply: Reply) -> None:
         reply.add("".join(said))
     usage = response.get("usage") or {}
     reply.add_usage(usage.get("input_tokens"), usage.get("output_tokens"))
+
+
+def at(named: str) -> ResponsesApp:
+    """Return the app of a name such as URL#MODEL. Raises DefinitionError."""
+    url, _, model = named.partition("#")
+    return ResponsesApp(url, model)

@@ -10,13 +10,13 @@ from aiohttp import web
 
 from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
 from simeval.errors import DefinitionError
-from simeval.suites.apps.a2a_app import A2aApp
-from simeval.suites.apps.agui_app import AguiApp
-from simeval.suites.apps.json_patch import patched
-from simeval.suites.apps.mcp_app import McpApp
+from simeval.extras.protocols.a2a_app import A2aApp
+from simeval.extras.protocols.agui_app import AguiApp
+from simeval.extras.protocols.json_patch import patched
+from simeval.extras.protocols.mcp_app import McpApp
+from simeval.extras.protocols.responses_app import ResponsesApp
 from simeval.suites.apps.named import app_of
 from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.responses_app import ResponsesApp
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.serving import serving
 

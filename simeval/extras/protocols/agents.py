@@ -36,6 +36,7 @@ class AgentApp(ProtocolApp):
 
     agent: Any
     sdk: ClassVar[str]
+    is_foreign = True
 
     @property
     def name(self) -> str:
@@ -240,21 +241,3 @@ def _say(output: Any, reply: Reply) -> None:
 
 def _written(output: Any) -> str:
     return output if isinstance(output, str) else dumps(plain(opened(output)), ensure_ascii=False)
-
-
-_KINDS: Sequence[tuple[str, str, type[AgentApp]]] = (
-    ("agents.agent", "Agent", OpenAiAgent),
-    ("pydantic_ai.agent", "AbstractAgent", PydanticAgent),
-    ("langgraph.pregel", "PregelProtocol", GraphAgent),
-    ("google.adk.agents", "BaseAgent", AdkAgent),
-    ("google.adk.runners", "Runner", AdkAgent),
-)
-
-
-def as_app(found: Any) -> Any:
-    """Return an agent of one of these SDKs as an app, and anything else as it is."""
-    bases = () if isinstance(found, type) else type(found).__mro__
-    for module, name, kind in _KINDS:
-        if any(each.__name__ == name and f"{each.__module__}.".startswith(f"{module}.") for each in bases):
-            return kind(found)
-    return found

@@ -10,10 +10,10 @@ import anyio
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
+from simeval.extras.protocols.json_rpc import RpcFailure
+from simeval.extras.protocols.mcp_lines import HttpLine, McpLine, ProcessLine
 from simeval.suites.apps.addressed_app import AddressedApp, require_address
 from simeval.suites.apps.command_app import PROGRAM, require_program
-from simeval.suites.apps.json_rpc import RpcFailure
-from simeval.suites.apps.mcp_lines import HttpLine, McpLine, ProcessLine
 from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.remote_app import Session, quoted
 from simeval.suites.apps.replies import USUAL, Reading, Reply
@@ -210,3 +210,9 @@ def _take(result: Mapping[str, Any], reply: Reply) -> None:
     if not text:
         raise AppFailure("no text is found in what its tool gave")
     reply.add(text)
+
+
+def tool_at(named: str) -> McpApp:
+    """Return the app of a name such as URL#TOOL or PROGRAM#TOOL. Raises DefinitionError."""
+    server, mark, tool = named.rpartition("#")
+    return McpApp(server, tool) if mark else McpApp(tool, "")
