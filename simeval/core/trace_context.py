@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from uuid import uuid4
+from os import urandom
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,12 @@ _NOTES: ContextVar[tuple[Note, ...]] = ContextVar("simeval_sent_traces", default
 
 def new_traceparent(trace_id: str) -> str:
     """Return the header of a new request in a trace, in the form of the W3C, and announce it to listeners."""
-    sent = SentTrace(trace_id, uuid4().hex[:16], datetime.now(UTC))
-    for note in _NOTES.get():
-        note(sent)
-    return f"00-{sent.trace_id}-{sent.span_id}-01"
+    span_id = urandom(8).hex()
+    if notes := _NOTES.get():
+        sent = SentTrace(trace_id, span_id, datetime.now(UTC))
+        for note in notes:
+            note(sent)
+    return f"00-{trace_id}-{span_id}-01"
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import cycle
-from typing import Any
 
 from simeval.core.conversation import STATUS, ChatMessage, Message
 from simeval.core.media import shown
@@ -77,7 +76,8 @@ def reversed_roles(
     turns.append({"role": "user", "content": opener})
     for message in history:
         if message.role == "user":
-            own = message.content if format == "text" else _own(message, has_status=has_status)
+            status = message.metadata.get(STATUS, "open") if has_status else None
+            own = message.content if format == "text" else _own(status, message.content)
             turn: ChatMessage = {"role": "assistant", "content": own}
         else:
             heard = seen(message.content)
@@ -90,6 +90,6 @@ def reversed_roles(
     return turns
 
 
-def _own(message: Message, *, has_status: bool) -> str:
-    status: dict[str, Any] = {"status": message.metadata.get(STATUS, "open")} if has_status else {}
-    return _as_json({**status, "message": message.content})
+@lru_cache(maxsize=2_000)  # as what is seen
+def _own(status: str | None, message: str) -> str:
+    return _as_json({"message": message} if status is None else {"status": status, "message": message})

@@ -54,7 +54,7 @@ def tokens_of(usage: Mapping[str, Any]) -> tuple[int, int]:
 def parts_of(usage: Any) -> tuple[int, int]:
     """Return how many tokens of the prompt were read from a cache, and how many of the reply were thought.
 
-    `usage` is a mapping, as a server sends it, or LiteLLM's object.
+    `usage` is a dict, as a server sends it, or LiteLLM's object.
     """
     return _part(usage, "prompt_tokens_details", "cached_tokens"), _part(
         usage, "completion_tokens_details", "reasoning_tokens"
@@ -63,7 +63,7 @@ def parts_of(usage: Any) -> tuple[int, int]:
 
 def _part(usage: Any, of: str, name: str) -> int:
     for each in (of, name):
-        usage = usage.get(each) if isinstance(usage, Mapping) else getattr(usage, each, None)
+        usage = usage.get(each) if isinstance(usage, dict) else getattr(usage, each, None)
     return int(usage or 0)
 
 

@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 from multidict import CIMultiDict
 
-from simeval.core.bodies import AnswerTooLarge, body_of, lines_of
+from simeval.core.bodies import AnswerTooLarge, lines_of, read_whole
 from simeval.core.logs import warn_all
 from simeval.core.redaction import Redactor
 from simeval.core.unreached import cause_of
@@ -29,6 +29,7 @@ from simeval.models.providers.openai_format import (
     ELSEWHERE,
     UNAUTHORIZED,
     Dialect,
+    body_of,
     context_of,
     first_token_of,
     is_cut,
@@ -143,7 +144,7 @@ class CompatibleModel:
                 session = self._session or self._open()
                 models = f"{self.endpoint.url(self.options)}/models"
                 async with session.get(models, allow_redirects=False) as response:
-                    return context_of(json.loads(await body_of(response.content.iter_any())), self._model)
+                    return context_of(json.loads(await read_whole(response.content.iter_any())), self._model)
         except (aiohttp.ClientError, OSError, ValueError, RecursionError, AnswerTooLarge):  # TimeoutError is an OSError
             return None
 
@@ -152,7 +153,7 @@ class CompatibleModel:
         import aiohttp  # once loaded, half a microsecond
 
         try:
-            data = json.dumps(body).encode()
+            data = body_of(body)
         except (TypeError, ValueError) as error:
             problem = f"an option cannot be written as JSON ({error})"
             raise ModelError(self.name, kind="bad_request", problem=problem) from None
@@ -165,7 +166,7 @@ class CompatibleModel:
                     streamed = StreamedAnswer(clock)
                     await streamed.read(lines_of(response.content.iter_any()))
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
-                came = await body_of(response.content.iter_any())
+                came = await read_whole(response.content.iter_any())
                 text = came.decode(response.charset or "utf-8")
                 return _Answer(response.status, text, response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:
@@ -225,8 +226,9 @@ class CompatibleModel:
     def _answered(self, answer: Any) -> str:
         choice = answer["choices"][0]
         content = choice["message"].get("content")
-        may_be_empty = is_cut(choice) or is_filtered(choice) or refusal_of(choice["message"])
-        return "" if content is None and may_be_empty else _text(content)
+        if content is None and (is_cut(choice) or is_filtered(choice) or refusal_of(choice["message"])):
+            return ""
+        return _text(content)
 
     def _read(self, text: str, first_text_seconds: float | None = None) -> Completion:
         try:

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from json import dumps
 from math import exp
 from typing import Any
 
 from simeval.core.credentials import shown
-from simeval.errors import ModelErrorKind, ModelUnusable
+from simeval.errors import LONGEST_KEPT, ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
 from simeval.models.protocol.request import LIMIT
@@ -107,12 +108,45 @@ _REFUSALS = {
 }
 
 
+class Fixed(dict[str, Any]):
+    """A part of many requests that stays as it is."""
+
+    @cached_property
+    def json(self) -> str:
+        """Its JSON."""
+        return dumps(self)
+
+
 @lru_cache(maxsize=100)
-def _response_format(reply: type[Reply], form: str, *, bounded: bool) -> dict[str, Any]:
+def _response_format(reply: type[Reply], form: str, *, bounded: bool) -> Fixed:
     if form == "json_object":
-        return {"type": form}
+        return Fixed(type=form)
     schema = reply.json_schema if bounded else _unbounded(reply.json_schema)
-    return {"type": form, form: {"name": reply.__name__, "schema": schema, "strict": True}}
+    return Fixed({"type": form, form: {"name": reply.__name__, "schema": schema, "strict": True}})
+
+
+def body_of(asked: Mapping[str, Any]) -> bytes:
+    """Return what is asked as JSON; texts of messages, which later turns repeat, are encoded once.
+
+    Raises TypeError or ValueError for what JSON has no form for.
+    """
+    parts = [f'"{name}": {value.json}' for name, value in asked.items() if isinstance(value, Fixed)]
+    others = {name: value for name, value in asked.items() if name != "messages" and not isinstance(value, Fixed)}
+    if "messages" in asked:
+        parts.append(f'"messages": [{", ".join(map(_message, asked["messages"]))}]')
+    if others:
+        parts.append(dumps(others)[1:-1])
+    return f"{{{', '.join(parts)}}}".encode()
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if len(message) > 2 or not isinstance(content, str) or len(content) > LONGEST_KEPT:
+        return dumps(message)
+    return f'{{"role": "{message["role"]}", "content": {_text(content)}}}'
+
+
+_text = lru_cache(maxsize=2_000)(dumps)
 
 
 def _unbounded(schema: Any) -> Any:
@@ -124,19 +158,19 @@ def _unbounded(schema: Any) -> Any:
 
 def is_cut(choice: Any) -> bool:
     """Return whether a reply ended at its limit of tokens."""
-    return isinstance(choice, Mapping) and choice.get("finish_reason") == "length"
+    return isinstance(choice, dict) and choice.get("finish_reason") == "length"
 
 
 def is_filtered(choice: Any) -> bool:
     """Return whether a content filter withheld a reply, or the end of it."""
-    return isinstance(choice, Mapping) and str(choice.get("finish_reason")).lower() in _FILTERS
+    return isinstance(choice, dict) and str(choice.get("finish_reason")).lower() in _FILTERS
 
 
 def refusal_of(message: Any) -> str:
     """Return how a model refused to answer: the message's `refusal`, or a part of its content that is one."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else ()
-    said = [message.get("refusal"), *(part.get("refusal") for part in parts)]
+    content, said = message.get("content"), [message.get("refusal")]
+    if isinstance(content, list):
+        said += [part.get("refusal") for part in content]
     return "".join(each for each in said if isinstance(each, str))
 
 

@@ -13,7 +13,7 @@ from typing import IO, ClassVar
 
 import anyio
 
-from simeval.core.bodies import AnswerTooLarge, body_of
+from simeval.core.bodies import AnswerTooLarge, read_whole
 from simeval.core.conversation import ChatMessage
 from simeval.core.credentials import shown
 from simeval.core.media import content_text
@@ -88,7 +88,7 @@ async def said_by(
         async with await anyio.open_process(command, stdin=stdin, stderr=complaints, env=env) as process:
             assert process.stdout is not None
             try:
-                out = await body_of(process.stdout)
+                out = await read_whole(process.stdout)
             except AnswerTooLarge as error:
                 process.kill()
                 raise AppFailure(str(error)) from error

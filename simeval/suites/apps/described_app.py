@@ -207,9 +207,7 @@ class DescribedApp(AddressedApp):
     ) -> Session:
         """Ask once, for `_turn`. Raises Expired for a 401 if a login can be repeated."""
 
-    def session_of(self, state: Mapping[str, Any]) -> str | None:
-        """Return the name of this state's conversation; None if it has no name, or none yet."""
-        kept = Session.of(state)
+    def _session_of(self, kept: Session) -> str | None:
         if self._names_session:
             return kept.theirs
         return kept.given if self.has_session else None

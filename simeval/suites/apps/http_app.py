@@ -48,7 +48,7 @@ class HttpApp(DescribedApp):
     method: Literal["POST", "PUT", "GET"] = "POST"
     encoding: Encoding | None = None
     _template: RequestTemplate = field(init=False, repr=False, compare=False)
-    _ids: SessionIds = field(init=False, repr=False, compare=False, default_factory=SessionIds)
+    _ids: SessionIds = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_address(self.url, "one that begins with http:// or https://")
@@ -62,6 +62,8 @@ class HttpApp(DescribedApp):
             encoding=self.encoding,
         )
         object.__setattr__(self, "_template", template)
+        needs_none = self.takes_parts or self.session_warning
+        object.__setattr__(self, "_ids", SessionIds(0) if needs_none else SessionIds())
 
     @property
     def doubt(self) -> str:
@@ -88,7 +90,7 @@ class HttpApp(DescribedApp):
                     reply.take(event.value)
             if reply.is_stream:
                 reply.settle()
-            if self._ids.listens and not (self.takes_parts or self.session_warning):
+            if self._ids.listens:
                 self._ids.hear(kept.given, reply.came, self.session_advice)
             return self._kept(with_cookies(kept, answer), reply, answer)
 
@@ -99,4 +101,4 @@ class HttpApp(DescribedApp):
         elif self.session and self.session.startswith("cookie:"):
             cookie = answer.cookies.get(self.session.partition(":")[2])
             theirs = cookie.value if cookie else None
-        return replace(before, theirs=theirs or before.theirs)
+        return replace(before, theirs=theirs) if theirs and theirs != before.theirs else before

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from simeval.core.bodies import AnswerTooLarge, body_of, bounded
+from simeval.core.bodies import AnswerTooLarge, bounded, read_whole
 from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
 from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
@@ -103,7 +103,7 @@ class Wire:
                     data=request.data,
                     params=request.query,
                     headers={"traceparent": kept.new_traceparent(), **request.headers},
-                    cookies=dict(kept.cookies),
+                    cookies=dict(kept.cookies) or None,  # for an empty dict aiohttp makes a jar
                     allow_redirects=False,  # it would take headers with keys to another server
                 ) as answer,
             ):
@@ -202,7 +202,7 @@ def _events_of_whole(body: str, kind: str, reply: Reply) -> Iterator[Event]:
 
 async def text_of(answer: aiohttp.ClientResponse) -> str:
     """Return the body of an answer as text. Raises AnswerTooLarge, which `Wire.sent` turns into an AppFailure."""
-    return _text(await body_of(answer.content.iter_any()), answer.charset)
+    return _text(await read_whole(answer.content.iter_any()), answer.charset)
 
 
 def _text(body: bytes, charset: str | None) -> str:
@@ -215,6 +215,8 @@ def _text(body: bytes, charset: str | None) -> str:
 
 def with_cookies(kept: Session, answer: aiohttp.ClientResponse) -> Session:
     """Return the session of a conversation after an answer, which may have set cookies."""
+    if "Set-Cookie" not in answer.headers:
+        return kept
     cookies = {**kept.cookies, **{name: morsel.value for name, morsel in answer.cookies.items()}}
     return replace(kept, cookies=cookies)
 

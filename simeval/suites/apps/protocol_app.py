@@ -65,25 +65,30 @@ class ProtocolApp(ABC):
 
     async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
         """Answer the last of these messages. Raises AppFailure."""
-        return (await self.exchange(messages, state)).answer()
+        return await self._answered(messages, state, Reply(self._reading))
 
     async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
         """Ask for an answer to the last of these messages, and return the exchange."""
-        kept, reply = Session.of(state), Reply(self._reading)
-        sent = partial(self._parts_sent, reply)
+        reply, response, failure = Reply(self._reading), None, None
         try:
-            kept = await self._turn(messages, kept, reply)
+            response = await self._answered(messages, state, reply)
+        except AppFailure as error:
+            failure = error
+        came = hidden(reply.came, self._templates, reply.hides)
+        sent = partial(self._parts_sent, reply)
+        return Exchange(reply.status, came, response, failure, notes=self._notes(reply), sent=sent)
+
+    async def _answered(self, messages: Sequence[ChatMessage], state: Mapping[str, Any], reply: Reply) -> AppResponse:
+        """Fill a reply, and return the answer that it has. Raises AppFailure."""
+        try:
+            kept = await self._turn(messages, Session.of(state), reply)
         except AppFailure as failure:
             failure.args = (hidden(str(failure), self._templates, reply.hides),)
-            came = hidden(reply.came, self._templates, reply.hides)
-            return Exchange(reply.status, came, failure=failure, notes=self._notes(reply), sent=sent)
+            raise
+        if session := self._session_of(kept):
+            reply.metadata[SESSION] = session
         response = reply.response(kept)
-        if session := self.session_of(response.state):
-            response = replace(response, metadata={**response.metadata, SESSION: session})
-        if reply.hides:
-            response = _without(reply.hides, response)
-        came = hidden(reply.came, self._templates, reply.hides)
-        return Exchange(reply.status, came, response=response, notes=self._notes(reply), sent=sent)
+        return _without(reply.hides, response) if reply.hides else response
 
     def _notes(self, reply: Reply) -> Mapping[str, str]:
         return {name: hidden(note, self._templates, reply.hides) for name, note in reply.notes.items()}
@@ -108,7 +113,9 @@ class ProtocolApp(ABC):
 
     def session_of(self, state: Mapping[str, Any]) -> str | None:
         """Return the name of this state's conversation; None if it has no name, or none yet."""
-        kept = Session.of(state)
+        return self._session_of(Session.of(state))
+
+    def _session_of(self, kept: Session) -> str | None:
         return (kept.theirs or kept.given) if self.has_session else None
 
     async def leave(self, state: Mapping[str, Any]) -> None:

@@ -37,21 +37,21 @@ def changed_id(conversations: Sequence[tuple[Ids, Ids]]) -> tuple[str, str, str]
 
 @dataclass(slots=True)
 class SessionIds:
-    """Looks at the first answers of a run, and warns once if each turn is a new conversation to the app."""
+    """Looks at so many answers of a run as are `left`, and warns once if each turn is a new conversation to the app."""
 
+    left: int = TURNS
     found: str = ""
-    _left: int = TURNS
     _last: dict[str, Ids] = field(default_factory=dict)
     _pairs: dict[str, tuple[Ids, Ids]] = field(default_factory=dict)
 
     @property
     def listens(self) -> bool:
         """Whether another answer is needed."""
-        return self._left > 0 and not self.found
+        return self.left > 0 and not self.found
 
     def hear(self, conversation: str, body: str, advice: Callable[[str], str]) -> None:
         """Take in an answer; `advice` gives the words on a name at a path that changes."""
-        self._left -= 1
+        self.left -= 1
         ids = ids_of(body)
         if conversation in self._last:
             self._pairs[conversation] = (self._last[conversation], ids)

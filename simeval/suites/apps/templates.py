@@ -54,6 +54,8 @@ def written(text: str, values: Mapping[str, Any], *, quote: Callable[[str], str]
         value = values.get(found[1], found)
         return found[0] if value is found else quote("" if value is None else str(value))
 
+    if "{" not in text:
+        return text
     parts = _VARIABLE.split(text)  # texts and names of variables in turn: a variable's value is no template
     return "".join(
         os.environ.get(part, "") if number % 2 else _PLACE.sub(value_of, part) for number, part in enumerate(parts)
