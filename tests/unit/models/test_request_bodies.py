@@ -16,7 +16,7 @@ from tests.support.doubles import any_request
     [
         {"model": "small", **Dialect().asked(any_request(), "auto")},
         {"model": "small", **Dialect().asked(any_request(), False), "user": {"tags": ["a", None]}},
-        {"model": "small", "messages": [{"role": "user", "content": 'She said "no"\n\u2028 ünï\ud83d\ude00'}] * 2},
+        {"model": "small", "messages": [{"role": "user", "content": 'She said "no"\n\u2028 ünï\U0001f600'}] * 2},
         {"model": "small", "messages": [{"role": "user", "content": "long " * LONGEST_KEPT}]},
         {"model": "small", "messages": [{"role": "user", "content": [{"type": "text", "text": "an image"}]}]},
         {"messages": [{"role": "tool", "content": "3", "tool_call_id": "1"}]},
