@@ -18,6 +18,7 @@ from simeval.core.trial import UNNEEDED, Chart, Failure, Judgement, Score, Trial
 from simeval.core.usage import Usage
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
+from simeval.results.cases import cases_of
 from simeval.results.fidelity import read_fidelity
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
@@ -111,6 +112,7 @@ def _scenario(
             personas=personas_of(
                 judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes
             ),
+            cases=cases_of(judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes),
             expected_behavior=each["expected_behavior"],
             **_prepared(each, stored),
         )
@@ -151,7 +153,13 @@ def _judgement(position: int, index: int, stored: ResumableRun, failures: Failur
     results: list[Score | Failure] = [
         held.failure or scores.get(place) or failed.get(place, UNNEEDED) for place in range(measures)
     ]
-    return Judgement(trial=held.trial, conversation=held.conversation, results=tuple(results), failure=held.failure)
+    return Judgement(
+        trial=held.trial,
+        conversation=held.conversation,
+        results=tuple(results),
+        failure=held.failure,
+        columns=held.columns,
+    )
 
 
 def _extras(position: int, found: Json) -> tuple[Judgement, ...]:

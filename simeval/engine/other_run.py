@@ -30,6 +30,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
+from simeval.results.cases import cases_of
 from simeval.results.outcomes import combine
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
@@ -157,15 +158,15 @@ class OtherRun:
         evaluators = plan.measures[place].evaluators
         results = tuple(judgement.results[place] for judgement in judgements)
         outcomes = [outcome_of(each, self._context.settings.on_app_error) for each in results]
+        leaves_out = self._context.settings.on_app_error == "exclude"
         return replace(
             beside,
             evaluators=evaluators,
             verdicts=tuple(self._verdict(each, outcomes, plan.sample_size) for each in evaluators),
             results=results,
             signs=(),
-            personas=personas_of(
-                judgements, results, evaluators, leaves_out_crashes=self._context.settings.on_app_error == "exclude"
-            ),
+            personas=personas_of(judgements, results, evaluators, leaves_out_crashes=leaves_out),
+            cases=cases_of(judgements, results, evaluators, leaves_out_crashes=leaves_out),
         )
 
     def _verdict(self, evaluator: Evaluator, outcomes: Sequence[Taken], sample_size: int) -> Verdict:

@@ -212,6 +212,7 @@ def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
             for why in each.warnings
             for block in prose(f"warning: {each.label!r}: {why}")
         ],
+        [block for each in result.expectations if each.cases for block in prose(f"{each.label}: {each.cases}")],
         *(_against(result, expectation) for expectation in result.expectations),
         [block for line, spaces in told_failures(result.failures) for block in prose(line, spaces=spaces)],
         prose(show_malformed(result.run.usage)),

@@ -58,7 +58,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
                 case.set("time", f"{seconds / len(outcomes):.3f}")
-                _add_properties(case, _figures(verdict))
+                _add_properties(case, {**_figures(verdict), "cases": expectation.cases})
                 worst = _cut(result.show_worst(expectation), most, run.run_id)
                 if tag := _tag(verdict, expectation, result, lenient=lenient):
                     _add_outcome(case, tag, _rated(verdict, expectation), worst)

@@ -29,11 +29,21 @@ def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MO
     if page.baseline is not None and not page.baseline.met:
         head += f", {SYMBOLS['fail']} not proven to be no worse than the baseline"
     said = "\n".join(
-        [*map(escaped, told_of(page)), *(f"- warning: {escaped(each)}" for each in warnings_of(page)[:10])]
+        [
+            *map(escaped, told_of(page)),
+            *(f"- warning: {escaped(each)}" for each in warnings_of(page)[:10]),
+            *(f"- {escaped(each)}" for each in _tables(page)[:10]),
+        ]
     )
     parts = [_table(page), *more, _conversations(page), _remarks(page)]
     foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in cost_of(page))
     return fitted(f"{head}\n\n{said}", parts, foot, whole=f"`simeval show {page.run_id}` shows it.", most=most)
+
+
+def _tables(page: RunDocument) -> list[str]:
+    """Say how the rows of tables of cases fared."""
+    found = [(each.title, said) for each in page.scenarios for one in each.expectations for said in one.described]
+    return [f"{title}: {said}" for title, said in found if said.startswith("cases: ")]
 
 
 def _worst_first(page: RunDocument) -> list[ScenarioDocument]:

@@ -9,7 +9,7 @@ from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.results.document import ExperimentDocument, Finding, RunDocument
 
-FINDINGS = ("escalations", "reliability", "turns", "personas")  # that have numbers of their own
+FINDINGS = ("escalations", "reliability", "turns", "cases", "personas")  # that have numbers of their own
 
 
 def read_document(found: Mapping[str, Any], *, kept: Callable[[Json, int], bool] | None = None) -> Any:

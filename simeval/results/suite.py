@@ -22,6 +22,7 @@ from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.attempts import Attempts
+from simeval.results.cases import CaseTable
 from simeval.results.claims import Claims
 from simeval.results.conditions import conditions_of
 from simeval.results.document import (
@@ -117,7 +118,8 @@ class ExpectationResult:
     """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
 
     Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did,
-    `signs` what in their ratings speaks against judges; `personas` how each of a mix of users fared.
+    `signs` what in their ratings speaks against judges; `personas` how each of a mix of users fared,
+    `cases` how each row of a table of cases.
     """
 
     label: str
@@ -128,6 +130,7 @@ class ExpectationResult:
     prepared: Preparation | None = None
     signs: tuple[str, ...] = ()
     personas: tuple[PersonaShare, ...] = ()
+    cases: CaseTable | None = None
 
     def __repr__(self) -> str:
         return f"<ExpectationResult {self.label!r}: {self.outcome}, {counted_of(len(self.results), 'trial')}>"
@@ -173,13 +176,14 @@ class ExpectationResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What else is known of it: attacks, ratings, turns and users."""
+        """What else is known of it: attacks, ratings, turns, cases and users."""
         rows = (
             ("attacks", "", attempts := self.attempts),
             ("judge", "escalations", self.escalations),
             ("judge", "reliability", self.reliability),
             ("judge", "", show_untold(self.results)),
             ("turns", "turns", self.turns),
+            ("cases", "cases", self.cases),
         )
         found = [
             Finding(f"{of}: {each}", name, None if isinstance(each, str) else asdict(each))

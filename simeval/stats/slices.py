@@ -13,7 +13,7 @@ the hypergeometric tail where each row has one trial, else the standardized diff
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import ceil, comb
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from simeval.core.arrays import Floats
 
 DRAWS = 2_000
 BATCH = 200  # permutations at a time, which bounds the memory
+MOST_SLICES = 5_000
+MOST_RANGES = 20  # of one column, on each side
 CLOSE = 1e-9  # relative to one: sums of the same shares in another order are equal
 
 Condition = tuple[str, str, Any]  # ("nights", ">=", 4)
@@ -43,13 +45,20 @@ class SliceTest:
     p_value: float
 
 
-def find_slices(rows: Sequence[Mapping[str, Any]]) -> list[Slice]:
-    """Return each set of rows, some but not all, once, by its shortest conditions."""
+def find_slices(rows: Sequence[Mapping[str, Any]], *, most: int = MOST_SLICES) -> list[Slice]:
+    """Return each set of rows, some but not all, once, by its shortest conditions.
+
+    Numbers of more than 20 values have 20 ranges on each side. Where there would be more slices than `most`, there are
+    no pairs. A column of texts of which each row has its own tells nothing, and has no slices.
+    """
     columns = list(dict.fromkeys(name for row in rows for name in row))
     single = {name: _of_column(rows, name) for name in columns}
     found = [each for slices in single.values() for each in slices]
-    for one, other in combinations(columns, 2):
-        found += [Slice(a.conditions + b.conditions, a.rows & b.rows) for a in single[one] for b in single[other]]
+    pairs = list(combinations(single.values(), 2))
+    if len(found) + sum(len(one) * len(other) for one, other in pairs) <= most:
+        found += [
+            Slice(a.conditions + b.conditions, a.rows & b.rows) for one, other in pairs for a in one for b in other
+        ]
     by_rows: dict[frozenset[int], Slice] = {}
     for each in found:
         if 0 < len(each.rows) < len(rows):
@@ -60,11 +69,16 @@ def find_slices(rows: Sequence[Mapping[str, Any]]) -> list[Slice]:
 def _of_column(rows: Sequence[Mapping[str, Any]], name: str) -> list[Slice]:
     values = {at: row[name] for at, row in enumerate(rows) if name in row}
     different = list(dict.fromkeys(values.values()))
-    found = [Slice(((name, "=", each),), _where(values, each.__eq__)) for each in different]
-    if all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in different):
-        for bound in sorted(different)[1:]:
-            above = frozenset(at for at, value in values.items() if value >= bound)
-            found += [Slice(((name, ">=", bound),), above), Slice(((name, "<", bound),), frozenset(values) - above)]
+    numbers = sorted(each for each in different if isinstance(each, (int, float)) and not isinstance(each, bool))
+    are_numbers = len(numbers) == sum(each is not None for each in different)
+    found = []
+    if len(different) < len(values):
+        found = [Slice(((name, "=", each),), _where(values, each.__eq__)) for each in different]
+    if are_numbers:
+        known = {at: value for at, value in values.items() if value is not None}
+        for bound in numbers[1 :: max(1, ceil((len(numbers) - 1) / MOST_RANGES))]:
+            above = frozenset(at for at, value in known.items() if value >= bound)
+            found += [Slice(((name, ">=", bound),), above), Slice(((name, "<", bound),), frozenset(known) - above)]
     return found
 
 

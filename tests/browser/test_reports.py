@@ -10,6 +10,16 @@ from playwright.sync_api import Browser, expect
 from tests.support.browsers import as_shown, bound, opened, verdicts_of
 from tests.support.command_line import simeval
 
+CASES = """\
+scenarios:
+  - title: Answers yes
+    given: A guest
+    when: They ask
+    script: [{user: "Is {number} right?"}]
+    cases: [{number: one, even: false}, {number: two, even: true}, {number: three, even: false}]
+    sample_size: 30
+    then: {scorer: {type: contains, texts: ["Yes"]}, evaluator: {type: proportion, min_proportion: 0.9}}
+"""
 KINDS = ("demo", "before", "stopped")
 
 
@@ -176,3 +186,19 @@ def test_what_was_measured_stands_with_the_level_of_its_intervals(browser: Brows
 
     with opened(browser, tmp_path / "report.html") as found:
         expect(found.page.get_by_role("columnheader", name="90% interval", exact=True)).to_be_visible()
+
+
+def test_the_rows_of_a_table_of_cases_are_listed_the_worst_first(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text(
+        "def handle(message):\n    return 'Yes.' if 'two' in message else 'No.'\n", "utf-8"
+    )
+    (tmp_path / "suite.yaml").write_text(CASES, "utf-8")
+    simeval(tmp_path, "run", "suite.yaml", "--app", "desk:handle", "--seed", "7", "--html", "report.html", "-q")
+
+    with opened(browser, tmp_path / "report.html") as found:
+        found.go("#scenario=0")
+        found.page.get_by_text("3 cases").click()
+        rows = found.page.locator("table.cases tbody tr").all_inner_texts()
+
+    assert [row.split() for row in rows][2][-2:] == ["two", "yes"]
+    assert {row.split()[-2] for row in rows[:2]} == {"one", "three"}

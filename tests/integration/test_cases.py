@@ -3,17 +3,24 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import unescape
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import simeval
-from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult
+from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, dataset_of
+from simeval.analysis.ended_runs import read_ended
+from simeval.core.filling import as_text
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, RubricRequest, UserTurn
+from simeval.results.junit import junit_xml
+from simeval.results.suite import encode_suite
 from simeval.scorers import Contains
+from simeval.store.database import Database
 from simeval.store.opening import rows_at
 from simeval.suites import Step
 from simeval.testing import ScriptedModel, judge_reply, rubric_reply, user_reply
@@ -182,3 +189,57 @@ async def test_with_a_verdict_for_each_case_each_has_a_result() -> None:
 async def test_one_scenario_with_a_verdict_for_each_case_is_no_single_result() -> None:
     with pytest.raises(DefinitionError, match=r"give a list, \[scenario\]"):
         await Engine(seed=7).evaluate(scripted(per_case=True), app)
+
+
+TABLE = [
+    {"nights": nights, "breakfast": breakfast, "room": room, "total": 80 * nights}
+    for nights, breakfast, room in product(range(1, 8), (True, False), ("single", "double", "suite"))
+]
+FULL = scripted(
+    cases=TABLE, sample_size=84, script=[Step(user="{nights} nights in a {room}, breakfast: {breakfast}. How much?")]
+)
+
+
+async def half_right(message: str) -> str:
+    nights = int(message[0])
+    return f"That is {80 * nights - 10 * (nights > 4 and 'breakfast: yes' in message)} euros."
+
+
+async def test_every_report_names_the_slice_and_shows_the_rows(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+
+    result = await Engine(seed=7, store=store).evaluate([FULL], half_right)
+
+    said = str(result[0].expectations[0].cases)
+    [found] = encode_suite([*result], result.run, version="1")["scenarios"][0]["expectations"]
+    database = Database(str(store))
+    stored = read_ended(database, result.run.run_id)
+    database.close()
+    assert "nights >= 5 with breakfast fails more often than the rest (18 of 18 against 0 of 66)" in said
+    assert said in " ".join(str(result).split())
+    assert said in " ".join(unescape(result.to_markdown()).split())
+    assert said in unescape(junit_xml([*result], result.run))
+    assert found["cases"]["slices"][0]["words"] == "nights >= 5 with breakfast"
+    assert len(found["cases"]["rows"]) == 42
+    assert stored.result[0].expectations[0].cases == result[0].expectations[0].cases
+
+
+async def test_an_experiment_names_the_slices_of_its_examples() -> None:
+    rows = [
+        {"input": f"{row['nights']} nights, breakfast: {as_text(row['breakfast'])}, {row['room']}", **row}
+        for row in TABLE
+    ]
+
+    def right(output: str, total: int) -> bool:
+        return f"{total} euros" in output
+
+    then = Expectation(scorer=right, evaluator=ProportionEvaluator(min_proportion=0.9))
+    data = dataset_of(rows, inputs=["input"], outputs=["total"])
+
+    result = await Engine(seed=7).experiment(data, half_right, then=then)
+
+    [slice_named] = result.expectations[0].cases.slices  # type: ignore[union-attr]
+    assert (slice_named.words, slice_named.failed, slice_named.n) == ("nights >= 5 with breakfast", 9, 9)
+    assert "nights >= 5 with breakfast fails more often than the rest (9 of 9 against 0 of 33)" in " ".join(
+        str(result).split()
+    )

@@ -21,7 +21,7 @@ from simeval.core.conversation import (
 )
 from simeval.core.counted import counted_of
 from simeval.core.media import PARTS, has_parts
-from simeval.core.redaction import cleaned
+from simeval.core.redaction import clean_values, cleaned
 from simeval.core.serialization import Json, nested
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import REFERENCE, RETURNED, Dataset, Example, text_of
@@ -29,6 +29,7 @@ from simeval.engine.actors.app import Memory
 from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
+from simeval.results.cases import MOST_ROWS, Case, groupable
 from simeval.scorers.responses import REPLAYED
 
 READ_AT_ONCE = 256  # examples, in a worker thread
@@ -37,12 +38,14 @@ READ_AT_ONCE = 256  # examples, in a worker thread
 class ExampleReader:
     """Reads a dataset as its trials come, which is in its order, and holds only the examples in flight.
 
-    `keys` are those of all its examples, without secrets; empty for one that has not been taken yet.
+    `keys` are those of all its examples, without secrets; empty for one that has not been taken yet. Of a dataset that
+    is not too large, `cases` has by their places the values of examples by which these can be grouped.
     """
 
     def __init__(self, dataset: Dataset, repetitions: int, clean: Callable[[str], str]) -> None:
         self._dataset, self._repetitions, self._clean = dataset, repetitions, clean
         self.keys = [""] * dataset.size
+        self.cases: dict[int, Case] = {}
         self._source: Iterator[Example] | None = None
         self._read = 0
         self._waiting: dict[int, tuple[Example, int]] = {}  # with how many trials have still to take it
@@ -56,7 +59,11 @@ class ExampleReader:
                 while place >= self._read:
                     await self._read_on()
         example, left = self._waiting.pop(place)
-        self.keys[place] = self.keys[place] or self._clean(example.key)
+        if not self.keys[place]:
+            self.keys[place] = self._clean(example.key)
+            if len(self.keys) <= MOST_ROWS:
+                values = groupable({**example.metadata, **example.outputs, **example.inputs})
+                self.cases[place] = clean_values(values, self._clean)
         if left > 1:
             self._waiting[place] = (example, left - 1)
         return example

@@ -36,6 +36,7 @@ from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
+from simeval.results.cases import cases_of
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_fidelity
@@ -337,6 +338,9 @@ class Statistician:
             personas=personas_of(
                 tally.judgements, results, measure.evaluators, leaves_out_crashes=run.leaves_out_crashes
             ),
+            cases=cases_of(tally.judgements, results, measure.evaluators, leaves_out_crashes=run.leaves_out_crashes)
+            if tally.plan.scenario.rows
+            else None,
         )
 
     def _verdicts(

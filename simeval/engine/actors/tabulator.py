@@ -24,6 +24,7 @@ from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator
+from simeval.results.cases import CaseTable, table_of
 from simeval.results.document import DatasetRecord
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
@@ -246,7 +247,20 @@ class Tabulator:
             expected_behavior=measure.expected_behavior,
             prepared=column.prepared,
             signs=column.warnings(run.judge_model),
+            cases=self._cases(column),
         )
+
+    def _cases(self, column: MeasuredColumn) -> CaseTable | None:
+        """Return the slices of the dataset; None for one that is too large."""
+        places = [index // self._plan.repetitions for index in range(len(column.results))]
+        table = table_of(
+            [place if place in self._reader.cases else None for place in places],
+            [result or UNNEEDED for result in column.results],
+            column.measure.evaluators,
+            leaves_out_crashes=self._settings.on_app_error == "exclude",
+            values=self._reader.cases,
+        )
+        return replace(table, rows=()) if table and table.looked_at else None
 
     def _verdict(self, evaluator: Evaluator, column: MeasuredColumn, run: RunRecord) -> Verdict:
         """Conclude on one value for each example; too many lost answers make an error."""

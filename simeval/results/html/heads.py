@@ -205,6 +205,7 @@ def _expectation(found: ExpectationDocument) -> Json:
         "rubric_by": by if rubric else "",
         "warnings": found.warnings,
         "described": found.described,
+        "cases": next((each.numbers["rows"] for each in found.findings if each.name == "cases"), ()),
         "worst": found.worst,
     }
 

@@ -88,6 +88,7 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
       <p class="soft">${verdict.meaning}</p>
       ${verdict.why && html`<p class="why ${outcome}">Why: ${verdict.why}</p>`}
       ${isFirst && [...expectation.warnings, ...expectation.described].map((said) => html`<p class="soft small">${said}</p>`)}
+      ${isFirst && (expectation.cases || []).length > 0 && html`<${Cases} rows=${expectation.cases} />`}
       ${isFirst && outcome !== "pass" && html`<${Worst} expectation=${expectation} block=${block} place=${place} />`}
     </div>
     <div class="picture">${chart && chart.interval && draw(chart.interval)}</div>
@@ -98,6 +99,16 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
       <${Rubric} expectation=${expectation} rubric=${rubric} />
     </details>
   </div>`;
+}
+
+// The rows of a table of cases, those that fail most first.
+function Cases({ rows }) {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row.values)))];
+  const shown = (value) => (value === true ? "yes" : value === false ? "no" : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+  return html`<details class="small"><summary>${rows.length} cases</summary>
+    <div class="scroll"><table class="cases"><thead><tr><th>met</th>${columns.map((name) => html`<th>${name}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr><td class="nowrap"><${Sign} of=${row.met < row.n ? "fail" : "pass"} />${row.met} of ${row.n}</td>${columns.map((name) => html`<td>${shown(row.values[name])}</td>`)}</tr>`)}</tbody></table></div>
+  </details>`;
 }
 
 function Pictures({ chart, outcome, place }) {

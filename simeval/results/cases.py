@@ -1,0 +1,170 @@
+"""How an app does with each row of a table, and the slices of the table with which it does worse."""
+
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simeval.core.filling import as_text
+from simeval.core.serialization import plain
+from simeval.core.trial import Failure, Judgement, Score
+from simeval.evaluators.base import Evaluator
+from simeval.results.text import speaks_against
+
+LEVEL = 0.05  # of naming any slice where columns have nothing to do with failing
+MOST_ROWS = 2_000  # above so many nothing is tested
+LONGEST_VALUE = 40  # characters of a text by which rows are grouped
+Case = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseShare:
+    """In how many of its `n` trials a row met what is expected. Missing trials do not count."""
+
+    values: Case
+    met: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSlice:
+    """Rows with which the app does worse than with the others, in words, with the trials that failed of each side.
+
+    `interval` has the share that fails, at the level of all slices together; `p_value` is adjusted for all of them.
+    """
+
+    words: str
+    failed: int
+    n: int
+    failed_of_others: int
+    others: int
+    interval: tuple[float, float]
+    p_value: float
+
+    def __str__(self) -> str:
+        counts = f"{self.failed} of {self.n} against {self.failed_of_others} of {self.others}"
+        return f"{self.words} fails more often than the rest ({counts})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseTable:
+    """The rows that were tried, those that fail most first, and the named ones of the slices that were looked at.
+
+    Of an experiment there are no `rows`: its examples are shown by themselves.
+    """
+
+    rows: tuple[CaseShare, ...]
+    looked_at: int
+    slices: tuple[NamedSlice, ...]
+
+    def __str__(self) -> str:
+        whole = sum(row.met == row.n for row in self.rows)
+        tried = [f"{whole} of {len(self.rows)} rows tried were met in every trial"] if self.rows else []
+        named = " and ".join(map(str, self.slices)) or "none fails more often than the rest"
+        return "; ".join([*tried, *([f"of {self.looked_at:,} slices looked at, {named}"] if self.looked_at else [])])
+
+
+def cases_of(
+    judgements: Sequence[Judgement],
+    results: Sequence[Score | Failure],
+    evaluators: Sequence[Evaluator],
+    *,
+    leaves_out_crashes: bool = False,
+) -> CaseTable | None:
+    """Return how each row of these trials fared; None where their scenario has no table of cases."""
+    cases: list[str | None] = []
+    values: dict[str, Case] = {}
+    for judgement in judgements:
+        case = judgement.columns.get("inputs")
+        is_case = isinstance(case, Mapping) and bool(case)
+        cases.append(json.dumps(plain(case), sort_keys=True) if is_case else None)
+        if isinstance(case, Mapping) and cases[-1] is not None:
+            values.setdefault(cases[-1], case)
+    return table_of(cases, results, evaluators, values=values, leaves_out_crashes=leaves_out_crashes)
+
+
+def table_of(
+    rows: Iterable[Hashable],
+    results: Iterable[Score | Failure],
+    evaluators: Sequence[Evaluator],
+    *,
+    values: Mapping[Any, Case],
+    leaves_out_crashes: bool,
+) -> CaseTable | None:
+    """Return how rows fared, of which each result had one or none; None where no trial that counts had one."""
+    found: dict[Hashable, list[bool]] = {}
+    for row, result in zip(rows, results, strict=True):
+        if row is not None and (isinstance(result, Score) or result.is_miss(leaves_out_crashes=leaves_out_crashes)):
+            found.setdefault(row, []).append(not speaks_against(result, evaluators))
+    shares = [CaseShare(values=values[row], met=sum(met), n=len(met)) for row, met in found.items()]
+    if not shares:
+        return None
+    looked_at, named = _slices(shares)
+    by_share = sorted(shares, key=lambda each: (each.met / each.n, -each.n))
+    return CaseTable(rows=tuple(by_share), looked_at=looked_at, slices=named)
+
+
+def _slices(rows: Sequence[CaseShare]) -> tuple[int, tuple[NamedSlice, ...]]:
+    """Return how many slices were looked at, and those that fail more often than other rows, no two with a row in both.
+
+    Where nothing failed, none is looked at.
+
+    The rows are the units: their shares are permuted (see `stats.slices`), also where some have more trials than
+    others, because which rows these are has nothing to do with the columns.
+    """
+    failed, n = [row.n - row.met for row in rows], [row.n for row in rows]
+    if not any(failed) or not 1 < len(rows) <= MOST_ROWS:
+        return 0, ()
+    from simeval.stats.binomial import clopper_pearson
+    from simeval.stats.slices import find_slices, rank_slices
+
+    slices = find_slices([groupable(row.values) for row in rows])
+    if not slices:
+        return 0, ()
+    named: list[NamedSlice] = []
+    taken: set[int] = set()
+    for each in rank_slices(slices, failed, n, seed=0):
+        inside = each.slice.rows
+        if each.p_value > LEVEL:
+            break
+        if taken & inside:
+            continue
+        taken |= inside
+        bad, size = sum(failed[at] for at in inside), sum(n[at] for at in inside)
+        named.append(
+            NamedSlice(
+                words=_words(each.slice.conditions),
+                failed=bad,
+                n=size,
+                failed_of_others=sum(failed) - bad,
+                others=sum(n) - size,
+                interval=clopper_pearson(bad, size, LEVEL / len(slices) / 2),
+                p_value=each.p_value,
+            )
+        )
+    return len(slices), tuple(named)
+
+
+def groupable(values: Case) -> Case:
+    """Return the values by which rows can be grouped: numbers, yes and no, and short texts."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value is None
+        or (isinstance(value, (bool, int, float)) and value == value)
+        or (isinstance(value, str) and len(value) <= LONGEST_VALUE)
+    }
+
+
+def _words(conditions: Sequence[tuple[str, str, Any]]) -> str:
+    """Return conditions in words: nights >= 4 with breakfast."""
+    first, *second = sorted(conditions, key=lambda each: isinstance(each[2], bool))
+    return " ".join([_condition(*first), *(_condition(*each, is_second=True) for each in second)])
+
+
+def _condition(name: str, sign: str, value: Any, *, is_second: bool = False) -> str:
+    if isinstance(value, bool):
+        without = "with" if value else "without"
+        return f"{without} {name}" if is_second or not value else name
+    said = f"{name} {sign} {as_text(value) or 'nothing'}"
+    return f"and {said}" if is_second else said
