@@ -1,4 +1,7 @@
 from .attempts import Attempts as Attempts
+from .cases import CaseShare as CaseShare
+from .cases import CaseTable as CaseTable
+from .cases import NamedSlice as NamedSlice
 from .claims import Claims as Claims
 from .document import DatasetRecord as DatasetRecord
 from .document import ExpectationDocument as ExpectationDocument

@@ -189,9 +189,8 @@ def test_what_was_measured_stands_with_the_level_of_its_intervals(browser: Brows
 
 
 def test_the_rows_of_a_table_of_cases_are_listed_the_worst_first(browser: Browser, tmp_path: Path) -> None:
-    (tmp_path / "desk.py").write_text(
-        "def handle(message):\n    return 'Yes.' if 'two' in message else 'No.'\n", "utf-8"
-    )
+    desk = "def handle(message):\n    return 'Yes.' if 'two' in message else 'No.'\n"
+    (tmp_path / "desk.py").write_text(desk, "utf-8")
     (tmp_path / "suite.yaml").write_text(CASES, "utf-8")
     simeval(tmp_path, "run", "suite.yaml", "--app", "desk:handle", "--seed", "7", "--html", "report.html", "-q")
 
