@@ -7,11 +7,13 @@ without end (in one body, in large events or in tokens), with 1 GB, or with a gz
 is a process of its own; "above" is its peak less that of the same run with ordinary answers.
 
 "leaks": 300 evaluations in one process, looked at after the first 50 and at the end: memory, open files, threads, tasks
-and objects.
+and objects. Memory that was freed is given back to the system first: glibc keeps it for each thread. About 10 MB more
+are caches of texts, which end at their bounds.
 """
 
 import argparse
 import asyncio
+import ctypes
 import gc
 import os
 import resource
@@ -45,7 +47,7 @@ OF_ANTHROPIC = (
     '{"id": "1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "'
 )
 OF_ANTHROPIC += '{\\"rating\\": 8}"}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}'
-EVALUATIONS, SETTLED = 300, 50
+EVALUATIONS, SETTLED, CACHES_MB = 300, 50, 15
 
 
 def bomb() -> bytes:
@@ -152,6 +154,8 @@ async def evaluate(engine_store: Path, number: int) -> None:
 def found() -> dict[str, float]:
     """Return what this process holds."""
     gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
+        trim(0)
     return {
         "MB": psutil.Process().memory_info().rss / 1e6,
         "files": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
@@ -174,7 +178,7 @@ async def measure_leaks() -> bool:
         print(f"{number:>12}" + "".join(f"{value:>10.0f}" for value in row.values()))
     before, after = looked[SETTLED], looked[EVALUATIONS]
     return all(after[name] <= before[name] for name in ("files", "threads", "tasks")) and (
-        after["objects"] <= 1.01 * before["objects"] and after["MB"] <= before["MB"] + 0.1 * (EVALUATIONS - SETTLED)
+        after["objects"] <= 1.01 * before["objects"] and after["MB"] <= before["MB"] + CACHES_MB
     )
 
 

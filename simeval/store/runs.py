@@ -55,6 +55,7 @@ def is_of_a_suite(run: RunSummary) -> bool:
 
 
 LISTED_AT_ONCE = 50  # runs that are read together
+_NOT_LISTED = ("definition", "report")  # the longest columns of a run, which no list shows
 MOST_NAMED = 5  # runs that an error names
 MOST_COMPARED = 1_000  # newest runs among which close names are looked for
 
@@ -81,9 +82,12 @@ class Runs:
 
     def _newest(self) -> Iterator[RunSummary]:
         """Return all runs, the newest first, read a part at a time."""
-        query = select(RUNS, *_counts()).order_by(RUNS.c.resumed.desc(), RUNS.c.run_id.desc()).limit(LISTED_AT_ONCE)
+        order = RUNS.c.resumed.desc(), RUNS.c.run_id.desc()
+        ids = select(RUNS.c.run_id).order_by(*order).limit(LISTED_AT_ONCE)  # sorted without the long columns
+        shown = select(*(column for column in RUNS.c if column.name not in _NOT_LISTED), *_counts()).order_by(*order)
         for first in count(0, LISTED_AT_ONCE):
-            rows = self._database.read(partial(_summaries, query=query.offset(first)))
+            query = shown.where(RUNS.c.run_id.in_(ids.offset(first)))
+            rows = self._database.read(partial(_summaries, query=query))
             yield from (self._summary(as_written(row)) for row in rows)
             if len(rows) < LISTED_AT_ONCE:
                 return
