@@ -39,7 +39,7 @@ from simeval.core.logs import configure_logging
 from simeval.core.trial import Score
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
-from simeval.engine.workers.ray_workers import RayAllowances
+from simeval.extras.cluster.ray_workers import RayAllowances
 from simeval.stats.binomial import clopper_pearson
 from tests.support.fake_clock import FakeClockLoop
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 
+EXTRAS = "simeval.extras."  # features that attach from outside
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -28,7 +29,12 @@ class Registry:
         """Return the class of its own name, such as "TokenF1"; None if it is not one of these."""
         if class_name not in self._classes.values():
             return None
-        found = getattr(import_module(self.package), class_name)
+        try:
+            found = getattr(import_module(self.package), class_name)
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith(EXTRAS):
+                raise
+            return None  # its feature was removed
         return found if isinstance(found, type) and self.is_one(found) else None
 
     @property

@@ -14,6 +14,7 @@ from simeval.core.app_handler import AppHandler, ExampleApp
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import require_asyncio, require_no_loop
+from simeval.core.executors import RayExecutor
 from simeval.core.faces import load
 from simeval.core.journal import Journal
 from simeval.core.licences import CanaryFinding, JudgeForm, JudgeLicence
@@ -26,13 +27,13 @@ from simeval.core.unawaited import advised
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.listener import Listener
+from simeval.engine.experiment_run import experiment
 from simeval.engine.flow.stop import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
-from simeval.engine.run import experiment, simulate
-from simeval.engine.run_context import EngineResources, RunContext
-from simeval.engine.workers.named import workers_of
+from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContext
+from simeval.engine.suite_run import simulate
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
 from simeval.results.experiment import ExperimentResult
@@ -92,7 +93,7 @@ class Engine:
         do = "give Settings, such as suite.settings, or each setting by its name"
         require(settings is None or isinstance(settings, Settings), "Engine.settings", found=settings, do=do)
         self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))
-        elsewhere = workers_of(self.settings.executor)
+        elsewhere = _workers_of(self.settings.executor)
         self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
         self._models = self._engine_resources.models
         self._signals: list[StopSignal] = []
@@ -323,6 +324,15 @@ class Engine:
                 for each in ours:
                     await anyio.to_thread.run_sync(each.close, abandon_on_cancel=True)
                     self._journals.remove(each)
+
+
+def _workers_of(executor: str | RayExecutor) -> RemoteWorkers | None:
+    """Return the workers of a setting; None if trials run in this process."""
+    if executor == "local":
+        return None
+    options = executor if isinstance(executor, RayExecutor) else RayExecutor()
+    workers: RemoteWorkers = load("simeval.extras.cluster.ray_workers:RayWorkers")(options)
+    return workers
 
 
 def _place_of(option: str) -> str:

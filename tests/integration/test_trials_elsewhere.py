@@ -18,9 +18,9 @@ from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Trial, TrialConversation
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
-from simeval.engine.workers.ray_workers import RayAllowances
-from simeval.engine.workers.trial_worker import TrialWorker
 from simeval.errors import DefinitionError
+from simeval.extras.cluster.ray_workers import RayAllowances
+from simeval.extras.cluster.trial_worker import TrialWorker
 from simeval.suites import Check, Step
 from simeval.suites.files import load_file
 from tests.support.ending_early import findings

@@ -9,8 +9,8 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.settings import Settings
 from simeval.engine.executors.protocol import Assignment, Delivery
 from simeval.engine.run_context import EngineResources, RemoteWorkers
-from simeval.engine.workers.trial_worker import TrialWorker
 from simeval.errors import DefinitionError
+from simeval.extras.cluster.trial_worker import TrialWorker
 from simeval.models.limits.buckets import Bucket, Buckets
 from simeval.models.protocol.model import Model
 from simeval.suites.scenario import ScenarioTest

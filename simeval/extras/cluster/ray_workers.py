@@ -18,8 +18,8 @@ from simeval.core.settings import Settings
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.plans.shards import shared_out
 from simeval.engine.run_context import RemoteRun
-from simeval.engine.workers.ray_actor import LimitsActor, RayTask, TrialActor
 from simeval.errors import DefinitionError, NoWorkers
+from simeval.extras.cluster.ray_actor import LimitsActor, RayTask, TrialActor
 
 SLOW_SECONDS = 30.0  # after which the wait for actors is reported
 MOST_RESTARTS = 20  # of actors that could not be made ready, in a row

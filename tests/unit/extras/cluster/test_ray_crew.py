@@ -12,8 +12,8 @@ import pytest
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Trial
 from simeval.engine.executors.protocol import Assignment, Delivery
-from simeval.engine.workers.ray_workers import _Crew
 from simeval.errors import DefinitionError
+from simeval.extras.cluster.ray_workers import _Crew
 
 pytestmark = pytest.mark.anyio
 
