@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from math import inf, nan
 from typing import Any
@@ -182,8 +182,7 @@ def _prepared(found: Json, stored: ResumableRun) -> dict[str, Any]:
     behaviour, warnings = found["expected_behavior"], tuple(found.get("warnings", ()))
     rubric, controls = None, tuple(_control(each, behaviour, stored) for each in found.get("controls", ()))
     if "rubric" in found:
-        key, model = found["rubric"]["key"], found["rubric"]["model"]
-        rubric = RubricRecord(key=key, model=model, expected_behavior=behaviour, levels=stored.rubrics[key])
+        rubric = replace(stored.rubrics[found["rubric"]["key"]], expected_behavior=behaviour)
     said = complaints(controls)
     refusal = Failure(stage="judge", error="; ".join(said), cause="control") if said and not warnings else None
     prepared = Preparation(rubric=rubric, controls=controls, failure=refusal)

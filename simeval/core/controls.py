@@ -2,7 +2,7 @@
 
 it must fail   evasive          an empty answer
                off_topic        a fluent answer to something else
-               near_miss        a courteous answer to the point, with one thing wrong
+               near_miss        a courteous answer to the point, with one thing wrong, by a rule or the rubric's writer
                near_miss_again  another, for a judge that passed the first; one alone may be an accident
                counterexample   one of the suite's own, in place of all these
 it must pass   example          one of the suite's own, if it gives one
@@ -10,8 +10,8 @@ it must pass   example          one of the suite's own, if it gives one
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from simeval.core.conversation import Message, Speaker
@@ -37,11 +37,12 @@ OFF_TOPIC = (
 NAMES: Mapping[ControlKind, str] = {
     "evasive": f'an answer that says nothing ("{EVASIVE}")',
     "off_topic": "an answer to something else",
-    "near_miss": "a near miss, a courteous answer with one thing wrong,",
+    "near_miss": "a near miss, an answer to the point with one thing wrong,",
     "near_miss_again": "another near miss",
     "counterexample": "the counterexample, which does not meet the expectation",
     "example": "the example, which meets the expectation",
 }
+NAMED = 3  # expectations in a note
 _WORD = re.compile(r"\w{4,}")
 
 
@@ -66,21 +67,33 @@ class ControlRecord:
 class Controls:
     """The controls of one expectation: simeval's own, and those of its suite.
 
-    Near misses are made from the `expected` text, the expectation or its criteria, and from its `reference`.
+    Near misses are made from the `expected` text, the expectation or its criteria, and from its `reference`. If no rule
+    makes any, the `written` ones of the rubric's writer are used; until the rubric is there, they are `unwritten`.
     """
 
     example: tuple[Message, ...] = ()
     counterexample: tuple[Message, ...] = ()
     expected: tuple[str, ...] = ()
     reference: str = ""
+    written: tuple[str, ...] = ()
+    unwritten: bool = False
 
     @property
     def kinds(self) -> tuple[ControlKind, ...]:
         """Which there are, in the order shown; of near misses the second is shown only after the first."""
         far: tuple[ControlKind, ...] = ("evasive", "off_topic")
-        near: tuple[ControlKind, ...] = ("near_miss",) if near_misses_of(self) else ()
+        near: tuple[ControlKind, ...] = ("near_miss",) if self.unwritten or near_misses_of(self) else ()
         must_fail: tuple[ControlKind, ...] = ("counterexample",) if self.counterexample else (*far, *near)
         return (*must_fail, "example") if self.example else must_fail
+
+    def completed(self, written: Sequence[str], best_level: str) -> "Controls":
+        """Return the controls with those near misses that the rubric's writer gave and that can be used."""
+        from simeval.core.near_misses import usable_pair
+
+        if not self.unwritten:
+            return self
+        found = usable_pair(written, self.expected[0], others=[EVASIVE, *OFF_TOPIC, best_level])
+        return replace(self, written=found, unwritten=False)
 
     def conversation(
         self, kind: ControlKind, *, given: str, when: str, expected_behavior: str, facts: str = ""
@@ -99,12 +112,13 @@ class Controls:
 
 
 def near_misses_of(controls: Controls, facts: str = "") -> "tuple[NearMiss, ...]":
-    """Return the two near misses of an expectation; none where no rule makes them."""
-    from simeval.core.near_misses import near_misses  # patterns that only a judged run needs
+    """Return the two near misses of an expectation: those of a rule, else those that were written; or none."""
+    from simeval.core.near_misses import NearMiss, near_misses  # patterns that only a judged run needs
 
     shown = [controls.example[-1].content] if len(controls.example) == 1 else []
     answers = tuple(filter(None, [controls.reference, *shown]))
-    return near_misses(controls.expected, answers=answers, facts=facts)
+    made = near_misses(controls.expected, answers=answers, facts=facts)
+    return made or tuple(NearMiss("written", text, text, "") for text in controls.written)
 
 
 def failed(controls: Sequence[ControlRecord]) -> tuple[ControlRecord, ...]:
@@ -119,6 +133,14 @@ def near_misses_said(controls: Sequence[ControlRecord]) -> list[str]:
     shown = [control for control in controls if control.control in ("near_miss", "near_miss_again")]
     all_of, right = Counter(each.judge for each in shown), Counter(each.judge for each in shown if each.is_right)
     return [f"judge {judge}: near misses of this run {right[judge]} of {n}" for judge, n in all_of.items()]
+
+
+def untested_notes(labels: Iterable[str]) -> list[str]:
+    """Say of which expectations, by their `labels`, judges were shown no near miss."""
+    named = [*map(repr, dict.fromkeys(labels))]
+    several = [*named[:NAMED], f"{len(named) - NAMED} more"] if len(named) > NAMED else named
+    said = "judges were not tested with a near miss, as neither a rule nor the writer of the rubric made one"
+    return [f"{', '.join(several)}: {said}: give a counterexample"] if named else []
 
 
 def complaints(controls: Sequence[ControlRecord]) -> tuple[str, ...]:

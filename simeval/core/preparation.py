@@ -10,10 +10,14 @@ from simeval.core.trial import Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """How an expectation will be judged, its judges' ratings of controls, and why it cannot be judged, if so."""
+    """How an expectation will be judged, its judges' ratings of controls, and why it cannot be judged, if so.
+
+    `lacks_near_miss`: neither its suite, a rule nor the writer of its rubric gave one to test judges with.
+    """
 
     rubric: RubricRecord | None = None
     controls: tuple[ControlRecord, ...] = ()
+    lacks_near_miss: bool = False
     failure: Failure | None = None
 
 

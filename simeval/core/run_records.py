@@ -18,13 +18,15 @@ TrialKey = tuple[int, int]  # the scenario's position in the suite, and the tria
 class RubricRecord:
     """A rubric that a run judges by, under a key of its inputs.
 
-    `levels` are texts by the ratings they describe; `model` wrote them, "" if the suite gives them.
+    `levels` are texts by the ratings they describe; `model` wrote them, "" if the suite gives them. `near_misses` are
+    answers that it wrote for controls.
     """
 
     key: str
     model: str
     expected_behavior: str
     levels: Mapping[str, str]
+    near_misses: tuple[str, ...] = ()
 
     @property
     def source(self) -> Mapping[str, str]:
@@ -100,7 +102,7 @@ class ResumableRun:
     owner: str = ""
     held: Mapping[TrialKey, TrialConversation] = field(default_factory=dict)
     scores: Mapping[TrialKey, Mapping[int, Score]] = field(default_factory=dict)
-    rubrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rubrics: Mapping[str, RubricRecord] = field(default_factory=dict)
     controls: Mapping[str, ControlRecord] = field(default_factory=dict)
     begun: Mapping[TrialKey, Start] = field(default_factory=dict)
     cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from simeval.engine.parts import RunParts
 from simeval.engine.pipeline import Pipeline
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.preview import warnings_of
-from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long, untested_notes
+from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
 from simeval.engine.run_context import RunContext
 from simeval.engine.run_spec import RECORDED, Forecast, R, RunSpec
@@ -83,7 +83,6 @@ def _notes(
         *embedded_notes([*spec.roles, *graders, ("app", app_name)]),
         *of_parts,
         *replaced_notes(context.shared.prompts),
-        *untested_notes(spec.plans, context.judge_names),
         *noted,
         *warnings_of(spec.plans, noted=True),
         *([spec.part.note] if spec.part else []),

@@ -173,7 +173,7 @@ class RunContext:
         self._cache = self._reply_cache(store) if shared.settings.cache else None
         self.judges = [self.caller(model, "judge") for model in shared.panel]
         self.known_rubrics = dict(past.rubrics) if past else {}
-        self.rubrics: dict[str, Mapping[str, str]] = {}  # the rubrics this run judges by, as they are prepared
+        self.rubrics: dict[str, RubricRecord] = {}  # the rubrics this run judges by, as they are prepared
         self.controls = ControlBook(past.controls if past else {}, self.recorder.record)
         self.book = RubricBook(
             self.judges[0],
@@ -198,7 +198,7 @@ class RunContext:
 
     async def _record_rubric(self, rubric: RubricRecord) -> None:
         await self.recorder.record(rubric)
-        self.rubrics[rubric.key] = rubric.levels
+        self.rubrics[rubric.key] = rubric
 
     def caller(self, model: SharedModel, role: ModelRole) -> Caller:
         """Return a caller of a model in a role, within its limits and counted; the cache never answers for the app."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, Table, and_, or_, select
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import Start, TrialKey
+from simeval.core.run_records import RubricRecord, Start, TrialKey
 from simeval.core.serialization import decode_message
 from simeval.core.trial import OF_THE_APP, Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage, merged
@@ -159,10 +159,20 @@ def _start(found: Mapping[str, Any]) -> Start:
     return Start(trial, tuple(decode_message(each) for each in from_json(found["said"])), found["state"])
 
 
-def read_rubrics(connection: Connection, run_id: str) -> dict[str, Mapping[str, str]]:
-    """Return the levels of a run's rubrics, by their keys."""
+def read_rubrics(connection: Connection, run_id: str) -> dict[str, RubricRecord]:
+    """Return a run's rubrics, by their keys; those of older versions have no near misses."""
     rows = connection.execute(select(RUBRICS).where(RUBRICS.c.run_id == run_id)).mappings()
-    return {row["key"]: from_json(as_written(row)["levels"]) for row in rows}
+    return {found["key"]: _rubric(as_written(found)) for found in rows}
+
+
+def _rubric(found: Mapping[str, Any]) -> RubricRecord:
+    return RubricRecord(
+        key=found["key"],
+        model=found["model"],
+        expected_behavior=found["expected_behavior"],
+        levels=from_json(found["levels"]),
+        near_misses=tuple(from_json(found["near_misses"] or "[]")),
+    )
 
 
 def read_controls(connection: Connection, run_id: str) -> dict[str, ControlRecord]:

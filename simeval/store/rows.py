@@ -217,7 +217,7 @@ def _failed(failure: Failure) -> Row:
 
 
 def _rubric(run_id: str, rubric: RubricRecord) -> Row:
-    values = {**asdict(rubric), "levels": to_json(dict(rubric.levels))}
+    values = {**asdict(rubric), "levels": to_json(dict(rubric.levels)), "near_misses": to_json(rubric.near_misses)}
     return row(RUBRICS, run_id=run_id, **values)
 
 

@@ -119,7 +119,8 @@ class Runs:
 
     def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
         """Return the levels of a run's rubrics, by their keys."""
-        return self._database.read(lambda connection: read_rubrics(connection, run_id))
+        found = self._database.read(lambda connection: read_rubrics(connection, run_id))
+        return {key: rubric.levels for key, rubric in found.items()}
 
     def trials(
         self,

@@ -133,7 +133,9 @@ SET_ASIDE = _table(
     Column("seed", BigInteger),
     *_texts("conversation scores exact"),
 )
-RUBRICS = _table("rubrics", *_texts("run_id key", key=True), *_texts("model expected_behavior levels exact"))
+RUBRICS = _table(
+    "rubrics", *_texts("run_id key", key=True), *_texts("model expected_behavior levels exact near_misses")
+)
 CONTROLS = _table(
     "controls",
     *_texts("run_id key", key=True),
@@ -214,6 +216,10 @@ def _add_licences(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[LICENCES])
 
 
+def _add_near_misses(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE rubrics ADD COLUMN near_misses TEXT")
+
+
 def _pass(_: Connection) -> None:
     """Change nothing."""
 
@@ -233,6 +239,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, a
     _add_examples,
     _drop_queue,
     _add_licences,
+    _add_near_misses,
 )
 VERSION = 1 + len(MIGRATIONS)
 

@@ -197,8 +197,13 @@ class Expectation(AnswersOriginals):
         if not self.controls or self.judged is None:
             return None
         shown = {name: as_messages(shown, f"Expectation.{name}") for name, shown in given.items()}
-        expected = tuple(self.criteria) if self.criteria is not None else (self.judged,)
-        return Controls(**shown, expected=expected, reference=self.reference or "")
+        return Controls(
+            example=shown.get("example", ()),
+            counterexample=shown.get("counterexample", ()),
+            expected=tuple(self.criteria) if self.criteria is not None else (self.judged,),
+            reference=self.reference or "",
+            unwritten=self.criteria is None and self.rubric is None,
+        )
 
     @property
     def title(self) -> str:

@@ -1,6 +1,6 @@
 """Replies in the form that is asked of each role."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simeval.core.conversation import UserFaultKind
@@ -19,10 +19,11 @@ def judge_reply(score: float, reasoning: str = "It did what was expected.") -> d
     return {"reasoning": reasoning, "score": score}
 
 
-def rubric_reply(levels: Mapping[int, str] | None = None) -> dict[str, Any]:
-    """Return a rubric: the texts of its levels 1 to 10, or plain ones."""
+def rubric_reply(levels: Mapping[int, str] | None = None, *, near_misses: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a rubric: the texts of its levels 1 to 10, or plain ones; with near misses, if any are given."""
     texts = levels or {level: f"Does {level} tenths of it." for level in range(1, 11)}
-    return {"levels": {str(level): text for level, text in texts.items()}}
+    found = {"levels": {str(level): text for level, text in texts.items()}}
+    return {**found, "near_misses": {str(n): text for n, text in enumerate(near_misses, 1)}} if near_misses else found
 
 
 def audit_reply(*faults: UserFaultKind, reasoning: str = "The user did its part.") -> dict[str, Any]:

@@ -74,6 +74,7 @@ def version_one(where: str) -> None:
         "ALTER TABLE runs RENAME COLUMN heartbeat TO pulse",
         "ALTER TABLE messages DROP COLUMN metadata",
         "ALTER TABLE trials DROP COLUMN example",
+        "ALTER TABLE rubrics DROP COLUMN near_misses",
         "UPDATE schema_version SET version = 1",
     ):
         run_sql(database, statement)

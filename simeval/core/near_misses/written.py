@@ -1,7 +1,7 @@
-"""Near misses that a model wrote: checked before a judge is shown one."""
+"""Near misses that the writer of the rubric gave: checked before a judge is shown one."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from simeval.core.languages import language_of
 from simeval.core.near_misses.statements import CODES, statements
@@ -10,11 +10,23 @@ LONGEST = 60  # words; a longer one is no plain answer
 _SIGNS = re.compile(r"\w+")
 
 
-def unusable(written: str, expected: str, *, others: Collection[str] = ()) -> str:
-    """Say why an answer that a model wrote cannot be the near miss of an expectation; "" where it can.
+def usable_pair(written: Sequence[str], expected: str, *, others: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the first two of the answers that a model wrote that can be shown; none if fewer can.
 
-    `others` are answers that it must differ from: the far controls, and the texts of the best level of the rubric. A
-    language is compared only where both texts are long enough to tell theirs.
+    One alone could not refuse a judge: a judge is refused for two. `others` as in `unusable`.
+    """
+    found: list[str] = []
+    for text in map(str.strip, written):
+        if not unusable(text, expected, others=[*others, *found]):
+            found.append(text)
+    return tuple(found[:2]) if len(found) > 1 else ()
+
+
+def unusable(written: str, expected: str, *, others: Collection[str] = ()) -> str:
+    """Say why an answer that a model wrote cannot be the near miss of an expectation; "" if it can.
+
+    `others` are answers that it must differ from: other controls, and the best level of the rubric. A language is
+    compared only if both texts are long enough to tell theirs.
     """
     said = _words(written)
     if not said:

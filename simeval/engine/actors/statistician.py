@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from simeval.core.controls import near_misses_said
+from simeval.core.controls import near_misses_said, untested_notes
 from simeval.core.counted import counted_of
 from simeval.core.logs import log
 from simeval.core.preparation import Prepared
@@ -138,11 +138,17 @@ class Statistician:
         `unusable` names the model that ended the run because it cannot be used.
         """
         self._unusable = unusable
+        prepared = [
+            (tally.plan.measures[place].label, each)
+            for tally in self._tallies
+            for place, each in sorted(tally.prepared.items())
+        ]
         run = replace(
             run,
             notes=(
                 *run.notes,
-                *near_misses_said([c for t in self._tallies for each in t.prepared.values() for c in each.controls]),
+                *untested_notes(label for label, each in prepared if each.lacks_near_miss),
+                *near_misses_said([control for _, each in prepared for control in each.controls]),
                 *self._lost_pairs,
                 *filter(None, [self._empty.said, self._line.said if self._line else ""]),
             ),

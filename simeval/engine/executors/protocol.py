@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Start
+from simeval.core.run_records import RubricRecord, Start
 from simeval.core.trial import Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 
@@ -24,7 +24,7 @@ class Assignment:
     begun: Start | None = None
     settled: frozenset[int] = frozenset()
     known: frozenset[int] = frozenset()
-    rubrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rubrics: Mapping[str, RubricRecord] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

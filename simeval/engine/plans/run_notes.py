@@ -7,8 +7,6 @@ from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
 
-NAMED = 3  # expectations in a note
-
 
 def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
     """Warn of models whose longest prompt may not fit into the context, both in tokens by the model's name."""
@@ -24,19 +22,6 @@ def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
     """Say which of the models, each with its role, are embedded heuristics."""
     embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
     return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
-
-
-def untested_notes(plans: Sequence[object], judges: Sequence[str]) -> list[str]:
-    """Return the expectations that no near miss could be made of, so that no judge of them is tested with one."""
-    judged = [measure for plan in plans if isinstance(plan, ScenarioPlan) for measure in plan.judged]
-    shown = [(measure.label, measure.controls.kinds) for measure in judged if measure.controls is not None]
-    labels = dict.fromkeys(label for label, kinds in shown if not {"near_miss", "counterexample"} & {*kinds})
-    if not labels or all(map(is_embedded, judges)):
-        return []
-    named = [*map(repr, labels)]
-    several = [*named[:NAMED], f"{len(named) - NAMED} more"] if len(named) > NAMED else named
-    said = "judges were not tested with a near miss, as no rule makes one: give a counterexample"
-    return [f"{', '.join(several)}: {said}"]
 
 
 def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:

@@ -24,6 +24,7 @@ CHARACTERS_A_TOKEN = 4
 TYPICAL_MESSAGES = 3  # of a user in one trial
 MESSAGE_TOKENS = 60
 LEVEL_TOKENS = 35  # one level of a rubric
+NEAR_MISS_TOKENS = 55  # one of two answers that its writer gives
 REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
 FRAME_TOKENS = 15  # the JSON around a model's text
 ESCALATED = 0.3  # of conversations, if one judge leaves some to another: a guess
@@ -131,7 +132,7 @@ class Cast:
 
     def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[Work]:
         """Return the work of each rubric; the first judge writes them, each once."""
-        reply = len(LEVELS) * LEVEL_TOKENS + FRAME_TOKENS
+        reply = len(LEVELS) * LEVEL_TOKENS + 2 * NEAR_MISS_TOKENS + FRAME_TOKENS
         requests = rubric_requests(plans, self.prompts["rubric"])
         return [Work("rubric", self.judges[0], 1, tokens_of(request), reply) for request in requests]
 

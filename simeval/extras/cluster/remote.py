@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Start, TrialKey
+from simeval.core.run_records import RubricRecord, Start, TrialKey
 from simeval.core.trial import CUT, UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Ledger
 from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
@@ -19,7 +19,7 @@ from simeval.models.protocol.prompt_texts import Prompt
 from simeval.scorers.llm.rubrics import rubric_key
 
 LOST = Failure(stage="run", error="the worker was lost in this trial", cause=CUT)
-Rubrics = Mapping[str, Mapping[str, str]]
+Rubrics = Mapping[str, RubricRecord]
 
 
 @dataclass(slots=True)

@@ -90,8 +90,7 @@ class TrialWorker:
         trial = assignment.trial
         if assignment.begun is not None:
             self._begun[trial.scenario, trial.index] = assignment.begun
-        for key, levels in assignment.rubrics.items():
-            self.context.known_rubrics[key] = levels
+        self.context.known_rubrics.update(assignment.rubrics)
         for place in assignment.settled:
             self.demand.settle(trial.scenario, place)
         try:

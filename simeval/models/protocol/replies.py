@@ -191,12 +191,23 @@ def grade_on(assistants: tuple[int, ...]) -> type[Grade]:
 
 
 class RubricReply(Reply):
-    """The ten levels of a rubric, from 1 (worst) to 10 (best); no two of them mean the same."""
+    """The ten levels of a rubric, from 1 (worst) to 10 (best), no two with the same meaning; and two near misses.
+
+    A rubric without usable near misses is a rubric all the same.
+    """
 
     levels: Mapping[str, Text]
+    near_misses: tuple[str, ...] = ()
     json_schema: ClassVar[Mapping[str, Any]] = json_object(
-        levels=json_object(**{level: {"type": "string"} for level in LEVELS})
+        levels=json_object(**{level: {"type": "string"} for level in LEVELS}),
+        near_misses=json_object(**{number: {"type": "string"} for number in ("1", "2")}),
     )
+
+    @field_validator("near_misses", mode="before")
+    @classmethod
+    def _texts(cls, found: object) -> tuple[str, ...]:
+        listed = [*found.values()] if isinstance(found, Mapping) else found
+        return tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
 
     @field_validator("levels")
     @classmethod

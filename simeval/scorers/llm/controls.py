@@ -101,6 +101,17 @@ class ExpectationControls:
         `columns` are the ones that all trials share. Raises ModelUnusable. A judge that could rate none of the controls
         it must fail is unproven, and counts as wrong.
         """
+        whole = self
+        if made.rubric is not None:
+            self.book.expect(self, 0)
+            best_level = [*made.rubric.levels.values()][-1]
+            whole = replace(self, shown=self.shown.completed(made.rubric.near_misses, best_level))
+        lacks = not {"near_miss", "counterexample"} & {*whole.shown.kinds}
+        are_tested = not all(is_embedded(judge.model.name) for judge in self.judges)
+        return await whole.show(scorer, columns, replace(made, lacks_near_miss=lacks and are_tested))
+
+    async def show(self, scorer: Judging, columns: Mapping[str, Any], made: Preparation) -> Preparation:
+        """Show the controls as `prepare` does, once it is known which there are."""
         found: dict[int, list[ControlRecord]] = {}
         lost: dict[str, Failure] = {}
         places = [(judge, kind) for judge in self.judges for kind in kinds_for(self.shown, judge.model.name)]

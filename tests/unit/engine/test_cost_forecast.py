@@ -34,7 +34,7 @@ def test_calls_at_most_are_those_of_every_trial_of_users_who_never_leave() -> No
     assert calls == {
         "app": 40 * 7 + 30 * 4,
         "judge": (40 * 2 + 30) * 3 * 2,
-        "control": 3 * 2 * 2,
+        "control": 3 * 2 * 4,  # two far ones, and two near misses that the writer of the rubric may give
         "rubric": 2,
         "user": 40 * 7 + 30 * 4,
     }
@@ -167,7 +167,7 @@ def test_where_only_a_simulation_could_tell_all_trials_are_counted() -> None:
 
     assert found.trials_expected is None
     assert found.typical["user"].calls == 80 * (3 + 1)
-    assert "; typically 400 calls, " in str(found)
+    assert "; typically 410 calls, " in str(found)
     assert " tokens if every trial is run\n" in str(found)
 
 

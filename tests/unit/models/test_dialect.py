@@ -51,7 +51,7 @@ async def test_a_model_that_no_table_knows_is_sent_the_schema(make: Make) -> Non
         await model.close()
 
     [body] = server.bodies
-    assert body["response_format"]["json_schema"]["schema"]["required"] == ["levels"]
+    assert body["response_format"]["json_schema"]["schema"]["required"] == ["levels", "near_misses"]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ READ = {
     "criterion_label": ("3", "0fe441e5e72b"),
     "judge_label": ("3", "f4b2225f4e50"),
     "proposal": ("1", "6447d48136ee"),
-    "rubric": ("2", "ff50379806d8"),
+    "rubric": ("3", "8ae73526ccec"),
     "user": ("4", "fe8b31208aa8"),
 }
 

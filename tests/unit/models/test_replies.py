@@ -337,7 +337,7 @@ def test_real_judges_answers_are_grades_or_refused() -> None:
 def test_every_reply_tells_the_model_its_fields(kind: type[Reply]) -> None:
     schema = kind.json_schema
 
-    optional = {"message"} if kind is Grade else set()  # a prompt in place of simeval's need not ask for it
-    fields = [name for name, field in kind.model_fields.items() if field.is_required() or name in optional]
+    optional = {Grade: "message", RubricReply: "near_misses"}  # a prompt in place of simeval's need not ask for it
+    fields = [name for name, field in kind.model_fields.items() if field.is_required() or name == optional.get(kind)]
     assert list(schema["properties"]) == schema["required"] == fields
     assert schema["additionalProperties"] is False

@@ -111,7 +111,7 @@ async def test_a_damaged_file_is_written_anew(tmp_path: Path, damage: bytes) -> 
     assert await levels_of(RubricBook(Caller(model, ONCE), tmp_path)) == LEVELS
 
     assert model.calls == 1
-    assert json.loads(path.read_bytes()) == {"levels": LEVELS}
+    assert json.loads(path.read_bytes())["levels"] == LEVELS
 
 
 async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_books_that_share_a_folder_may_write_the_same_rubric_at_once(tmp_p
             tasks.start_soon(book.rubric, ASKED)
 
     (path,) = files(tmp_path)
-    assert json.loads(path.read_bytes()) == {"levels": LEVELS}
+    assert json.loads(path.read_bytes())["levels"] == LEVELS
 
 
 async def test_a_rubric_that_could_not_be_written_is_not_paid_for_again_in_its_run(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ async def test_one_that_is_on_disk_with_equal_levels_is_written_anew(tmp_path: P
 
     assert (before, unwritten()) == (1, 0)
     assert found == LEVELS
-    assert json.loads(files(tmp_path)[0].read_bytes()) == {"levels": LEVELS}
+    assert json.loads(files(tmp_path)[0].read_bytes())["levels"] == LEVELS
 
 
 async def test_one_that_the_suite_gives_costs_no_call_and_names_no_model() -> None:
@@ -275,3 +275,34 @@ async def test_to_look_for_a_rubric_asks_nobody(tmp_path: Path) -> None:
     assert after is not None
     assert (after.levels, after.model) == (LEVELS, "scripted/model")
     assert model.calls == 1
+
+
+async def test_one_of_an_earlier_prompt_with_the_same_levels_is_not_written_again(tmp_path: Path) -> None:
+    model = ScriptedModel([json.dumps({"levels": LEVELS, "near_misses": {"1": "No.", "2": "Never."}})])
+    earlier = replace(ASKED, prompt=replace(ASKED.prompt, version="2"))
+    (tmp_path / f"{rubric_key('scripted/model', earlier)}.json").write_text(WRITTEN)
+    book = RubricBook(Caller(model, ONCE), tmp_path)
+
+    unwritten = await book.unwritten([ASKED])
+    found = await book.rubric(ASKED)
+
+    assert (unwritten(), model.calls) == (0, 0)
+    assert (found.key, found.levels, found.near_misses) == (rubric_key("scripted/model", ASKED), LEVELS, ())
+
+
+async def test_near_misses_are_kept_with_the_levels(tmp_path: Path) -> None:
+    model = ScriptedModel([json.dumps({"levels": LEVELS, "near_misses": {"1": "No.", "2": "Never."}})])
+    written = await RubricBook(Caller(model, ONCE), tmp_path).rubric(ASKED)
+    again = await RubricBook(Caller(model, ONCE), tmp_path).rubric(ASKED)
+
+    assert written.near_misses == ("No.", "Never.")
+    assert (again, model.calls) == (written, 1)
+
+
+@pytest.mark.parametrize("near_misses", [None, "No.", {"1": 1}, 7, [["No."]], {}])
+async def test_near_misses_that_are_no_texts_spoil_no_rubric(near_misses: Any) -> None:
+    model = ScriptedModel([json.dumps({"levels": LEVELS, "near_misses": near_misses})])
+
+    found = await RubricBook(Caller(model, ONCE)).rubric(ASKED)
+
+    assert (found.levels, found.near_misses) == (LEVELS, ())

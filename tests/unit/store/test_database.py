@@ -103,11 +103,12 @@ def test_a_number_that_is_none_is_read_back_as_one(database: Database) -> None:
 
 def test_rubrics_and_replies_are_read_back(database: Database) -> None:
     rubric = RubricRecord(key="k", model="judge", expected_behavior="works\0", levels={"1": "bad", "10": "good\ud83d"})
+    rubric = replace(rubric, near_misses=("No.", "Never\0."))
     reply = ReplyRecord(key="r", model="m", role="user", text="hi\0", prompt_tokens=3, completion_tokens=4)
 
     database.append("run-1", [begun(), rubric, reply, reply])
 
-    assert Runs(database).load("run-1").rubrics == {"k": rubric.levels}
+    assert Runs(database).load("run-1").rubrics == {"k": rubric}
     assert database.reply("r") == reply
     assert database.reply("another") is None
 
@@ -269,6 +270,7 @@ def test_the_tables_of_the_former_queue_go_with_the_version_that_had_them(where:
     for statement in (
         "CREATE TABLE assignments (run_id TEXT)",
         "CREATE TABLE allowances (model TEXT)",
+        "ALTER TABLE rubrics DROP COLUMN near_misses",
         "UPDATE schema_version SET version = 8",
     ):
         run_sql(old, statement)
