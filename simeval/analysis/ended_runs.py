@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from math import inf, nan
 from typing import Any
 
@@ -11,17 +10,15 @@ import simeval.evaluators
 from simeval.core.controls import ControlRecord, complaints
 from simeval.core.conversation import Conversation
 from simeval.core.preparation import Preparation
-from simeval.core.quarantine import Quarantine
 from simeval.core.run_records import ResumableRun, RubricRecord, TrialKey
-from simeval.core.serialization import Json
-from simeval.core.trial import UNNEEDED, Chart, Failure, Judgement, Score, Trial, TrialConversation, Verdict
-from simeval.core.usage import Usage
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.cases import cases_of
-from simeval.results.fidelity import read_fidelity
+from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.personas import personas_of
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.results.reading import read_document
+from simeval.results.suite import HEAD, EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.suites.objects import load_object
@@ -59,76 +56,69 @@ def read_ended(database: Database, run_id: str) -> EndedRun:
     Raises DefinitionError where there is none, it has not ended, or it is an experiment.
     """
     runs = Runs(database)
-    document, stored = runs.document(run_id), runs.load(run_id)
-    if "metrics" in document:
+    runs.require_ended(run_id)
+    document, stored = read_document(runs.head(run_id)), runs.load(run_id)
+    if not isinstance(document, RunDocument):
         raise DefinitionError(f"run {run_id}", found="it is an experiment", do="name a run of scenarios")
     run = _run_record(document, stored)
     failures, reader = runs.failures(run_id), _EvaluatorReader(stored.definition.get("shard", {}).get("evaluators", {}))
     results = tuple(
-        _scenario(position, each, stored, failures, run, reader) for position, each in enumerate(document["scenarios"])
+        _scenario(position, each, stored, failures, run, reader) for position, each in enumerate(document.scenarios)
     )
     return EndedRun(stored, failures, SuiteResult(results, run))
 
 
-def _run_record(document: Json, stored: ResumableRun) -> RunRecord:
-    scenarios = document["scenarios"]
+def _run_record(document: RunDocument, stored: ResumableRun) -> RunRecord:
     return RunRecord(
-        run_id=stored.run_id,
-        seed=stored.seed,
-        judge_model=document["models"]["judge"],
-        judge_repeats=document["judge_repeats"],
-        user_model=document["models"]["user"],
-        app=document["app"],
-        started=datetime.fromisoformat(document["started"]),
-        gate=document["gate"],
-        joint=document["joint"],
+        **{name: getattr(document, name) for name in HEAD if name not in ("baseline", "notes")},
+        notes=tuple(document.notes),
+        judge_model=document.models["judge"],
+        user_model=document.models["user"],
         scenarios=tuple(
-            (each["title"], each["sample_size"], tuple(one["label"] for one in each["expectations"]))
-            for each in scenarios
+            (each.title, each.sample_size, tuple(one.label for one in each.expectations)) for each in document.scenarios
         ),
-        seconds=document["seconds"],
-        usage={role: Usage(**used) for role, used in document["usage"]["by_role"].items()},
-        notes=tuple(document["notes"]),
         definition=stored.definition,
-        stopped=document["stopped"],
-        fidelity=read_fidelity(document),
     )
 
 
 def _scenario(
-    position: int, found: Json, stored: ResumableRun, failures: Failures, run: RunRecord, reader: "_EvaluatorReader"
+    position: int,
+    found: ScenarioDocument,
+    stored: ResumableRun,
+    failures: Failures,
+    run: RunRecord,
+    reader: "_EvaluatorReader",
 ) -> EvaluationResult:
     asked = stored.definition["scenarios"][position]["then"]
-    judgements = [_judgement(position, index, stored, failures) for index in range(found["trials"])]
+    judgements = [_judgement(position, index, stored, failures) for index in range(found.trials)]
     evaluators = [tuple(map(reader.read, each["evaluators"])) for each in asked]
-    concluded = [tuple(map(_verdict, each["verdicts"])) for each in found["expectations"]]
-    measured = [_concluded_on(judgements, place, verdicts) for place, verdicts in enumerate(concluded)]
+    measured = [_concluded_on(judgements, place, each.verdicts) for place, each in enumerate(found.expectations)]
     expectations = [
         ExpectationResult(
-            label=each["label"],
+            label=each.label,
             evaluators=evaluators[place],
-            verdicts=concluded[place],
+            verdicts=tuple(verdict.verdict() for verdict in each.verdicts),
             results=measured[place],
             personas=personas_of(
                 judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes
             ),
             cases=cases_of(judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes),
-            expected_behavior=each["expected_behavior"],
+            expected_behavior=each.expected_behavior,
             **_prepared(each, stored),
         )
-        for place, each in enumerate(found["expectations"])
+        for place, each in enumerate(found.expectations)
     ]
     return EvaluationResult(
-        title=found["title"],
-        outcome=found["outcome"],
+        title=found.title,
+        outcome=found.outcome,
         expectations=tuple(expectations),
         judgements=tuple(judgements),
         run=run,
-        sample_size=found["sample_size"],
+        sample_size=found.sample_size,
         extras=_extras(position, found),
-        given=found["given"],
-        when=found["when"],
-        quarantine=_quarantine(found),
+        given=found.given or "",
+        when=found.when or "",
+        quarantine=found.quarantine,
     )
 
 
@@ -139,11 +129,6 @@ def _concluded_on(
     taken = max(each.n + each.left_out for each in verdicts) or len(judgements)
     found = [judgement.results[place] for judgement in judgements]
     return (*found[:taken], *[UNNEEDED] * len(found[taken:]))
-
-
-def _quarantine(found: Json) -> Quarantine | None:
-    held = found.get("quarantine")
-    return None if held is None else Quarantine(held["reason"], date.fromisoformat(held["until"]))
 
 
 def _judgement(position: int, index: int, stored: ResumableRun, failures: Failures) -> Judgement:
@@ -162,12 +147,12 @@ def _judgement(position: int, index: int, stored: ResumableRun, failures: Failur
     )
 
 
-def _extras(position: int, found: Json) -> tuple[Judgement, ...]:
+def _extras(position: int, found: ScenarioDocument) -> tuple[Judgement, ...]:
     """Return as many trials as were finished, and ended, that no verdict needed."""
-    results = [Score(value=nan)] * found["extras"]["finished"] + [UNNEEDED] * found["extras"]["ended_early"]
+    results = [Score(value=nan)] * found.extras["finished"] + [UNNEEDED] * found.extras["ended_early"]
     return tuple(
         Judgement(
-            trial=Trial(position, found["trials"] + number, 0),
+            trial=Trial(position, found.trials + number, 0),
             conversation=Conversation(ended="settled"),
             results=(each,),
         )
@@ -175,21 +160,21 @@ def _extras(position: int, found: Json) -> tuple[Judgement, ...]:
     )
 
 
-def _prepared(found: Json, stored: ResumableRun) -> dict[str, Any]:
+def _prepared(found: ExpectationDocument, stored: ResumableRun) -> dict[str, Any]:
     """Return by what judges rated, and what speaks against them."""
-    if "rubric" not in found and "controls" not in found:
+    if found.rubric is None and not found.controls:
         return {}
-    behaviour, warnings = found["expected_behavior"], tuple(found.get("warnings", ()))
-    rubric, controls = None, tuple(_control(each, behaviour, stored) for each in found.get("controls", ()))
-    if "rubric" in found:
-        rubric = replace(stored.rubrics[found["rubric"]["key"]], expected_behavior=behaviour)
+    behaviour, warnings, rubric = found.expected_behavior or "", tuple(found.warnings), None
+    controls = tuple(_control(each, behaviour, stored) for each in found.controls)
+    if found.rubric:
+        rubric = replace(stored.rubrics[found.rubric["key"]], expected_behavior=behaviour)
     said = complaints(controls)
     refusal = Failure(stage="judge", error="; ".join(said), cause="control") if said and not warnings else None
     prepared = Preparation(rubric=rubric, controls=controls, failure=refusal)
     return {"prepared": prepared, "signs": tuple(each for each in warnings if each not in said)}
 
 
-def _control(found: Json, behaviour: str, stored: ResumableRun) -> ControlRecord:
+def _control(found: Mapping[str, Any], behaviour: str, stored: ResumableRun) -> ControlRecord:
     of_it = {name: value for name, value in found.items() if name != "is_right"}
     made = ControlRecord(key="", expected_behavior=behaviour, **of_it)
     same = (each for each in stored.controls.values() if _is_same(each, made))
@@ -199,24 +184,6 @@ def _control(found: Json, behaviour: str, stored: ResumableRun) -> ControlRecord
 def _is_same(control: ControlRecord, other: ControlRecord) -> bool:
     names = ("judge", "control", "expected_behavior", "score")
     return all(getattr(control, name) == getattr(other, name) for name in names)
-
-
-def _verdict(found: Json) -> Verdict:
-    """Return the verdict that `encode_verdict` wrote."""
-    written = {name: value for name, value in found.items() if name in Verdict.__dataclass_fields__}
-    interval, chart = found["confidence_interval"], found["chart"]
-    if interval is not None:
-        low, high = interval
-        written["confidence_interval"] = (-inf if low is None else low, inf if high is None else high)
-    if written.get("shares") is not None:
-        written["shares"] = tuple(written["shares"])
-    return Verdict(**{**written, "chart": None if chart is None else _chart(chart)})
-
-
-def _chart(found: Json) -> Chart:
-    names = [name for name in ("pass_at", "fail_at", "end_at") if name in found]  # older results have no end_at
-    points: Json = {name: tuple((x, y) for x, y in found[name]) for name in names}
-    return Chart(**{**found, **points, "met": tuple(found["met"]), "excluded": tuple(found["excluded"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ CANNOT_TELL = "cannot_tell"  # the cause of a missing result if a judge cannot d
 NO_REPLY = "no_reply"  # the cause of a missing result if the app gave no answer, and that is no evidence about it
 NOT_IN_SCENARIO = "not_in_scenario"  # the cause of a missing result if the app asked for facts that no scenario has
 CUT = "cut_off"  # the cause of a missing result if a run was killed, or ended at once
+NOTHING_SAID = Conversation()  # of a trial in outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +253,10 @@ class Judgement:
     results: tuple[Score | Failure, ...]
     failure: Failure | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
+
+    def outline(self) -> "Judgement":
+        """Return the trial without its conversation."""
+        return Judgement(trial=self.trial, conversation=NOTHING_SAID, results=self.results, failure=self.failure)
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -94,6 +94,10 @@ class Requirement(Verdict):
             met=_met(evaluator.rule, verdict),
         )
 
+    def verdict(self) -> Verdict:
+        """Return the verdict without its words."""
+        return Verdict(**{each.name: getattr(self, each.name) for each in fields(Verdict)})
+
     @property
     def interval(self) -> tuple[float, float] | None:
         """The interval, unless nothing was measured."""

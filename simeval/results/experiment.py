@@ -1,10 +1,13 @@
 """What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from simeval.core.conversation import Conversation
 from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.serialization import Json, plain
@@ -12,16 +15,16 @@ from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.tables import isolated
 from simeval.core.terminal import printed_room
-from simeval.core.trial import Estimate, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
 from simeval.evaluators.verdicts import show_share
 from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document
-from simeval.results.guarantee import Concluded, guaranteed_of
+from simeval.results.guarantee import guaranteed_of
 from simeval.results.outcomes import combine, meets_gate
-from simeval.results.rows import NO_ROWS, Rows
+from simeval.results.rows import MOST_KEPT, NO_ROWS, Row, Rows
 from simeval.results.self_shown import Shown
-from simeval.results.suite import ExpectationResult, RunRecord
+from simeval.results.suite import ExpectationResult, RunRecord, concluded, rubrics_of
 from simeval.results.text import (
     MARKS,
     VERDICT_HEADERS,
@@ -118,7 +121,8 @@ class ExperimentResult(Shown):
     @property
     def guarantee(self) -> str:
         """The error bound of the verdicts, in words, or why none is known; empty where nothing passed."""
-        return guaranteed_of([Concluded(title=self.dataset.name, expectations=self.expectations)], self.run)
+        found = [concluded(self.dataset.name, self.expectations)]
+        return guaranteed_of(found, self.run.definition, gate=self.run.gate, joint=self.run.joint)
 
     def meets(self, gate: Gate) -> bool:
         """Return whether the experiment gets through a gate; one without expectations does."""
@@ -138,7 +142,6 @@ class ExperimentResult(Shown):
         `simeval show RUN --html` looks through all of them, where a store keeps them. Raises StoreError.
         """
         from simeval.results.html.page import write_report  # most results are never shown so
-        from simeval.results.html.source import ExperimentSource
 
         write_report(path, ExperimentSource(self))
 
@@ -188,6 +191,57 @@ class ExperimentResult(Shown):
     def __repr__(self) -> str:
         came_to = self.outcome or ("measured" if self.has_measured else "nothing was measured")
         return f"<ExperimentResult of run {self.run.run_id}: {came_to}, {counted_of(self.answers, 'answer')}>"
+
+
+class ExperimentSource:
+    """An experiment's result that is at hand: of what was answered it has the first rows, and the worst."""
+
+    courses: Mapping[str, tuple[str, list[Any]]] = {}
+
+    def __init__(self, result: ExperimentResult) -> None:
+        self._result = result
+        self.document = result.document()
+        self.rubrics = rubrics_of(result.expectations)
+        concluded = [each.label for each in result.expectations]
+        self._measured = [name for each in result.metrics if (name := each.name) not in concluded]
+        self._labels = [*concluded, *self._measured]
+
+    def labels(self, scenario: int) -> Sequence[str]:  # noqa: ARG002  (there is one)
+        return self._labels
+
+    def outlines(self, scenario: int) -> Sequence[Judgement]:  # noqa: ARG002
+        failed = {index: row.failure for index, row in self._rows.items()}
+        return [self._judgement(index, NOTHING_SAID, failed.get(index)) for index in range(self._result.answers)]
+
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:  # noqa: ARG002
+        return [replace(self._held[index], results=self._results(index)) for index in indexes if index in self._held]
+
+    @cached_property
+    def _rows(self) -> Mapping[int, Row]:
+        return {row.trial: row for row in islice(self._result.rows, MOST_KEPT)}
+
+    @cached_property
+    def _held(self) -> Mapping[int, Judgement]:
+        first = {index: self._judgement(index, row.conversation, row.failure) for index, row in self._rows.items()}
+        return first | {each.trial.index: each for each in self._result.worst.values() if each.conversation.messages}
+
+    def _judgement(self, index: int, conversation: Conversation, failure: Failure | None) -> Judgement:
+        trial, results = Trial(0, index, 0), self._results(index)
+        return Judgement(trial=trial, conversation=conversation, results=results, failure=failure)
+
+    def _results(self, index: int) -> tuple[Score | Failure, ...]:
+        concluded = (each.results[index] for each in self._result.expectations if index < len(each.results))
+        row = self._rows.get(index)
+        return *concluded, *(_measured_on(row, name) if row else UNNEEDED for name in self._measured)
+
+
+def _measured_on(row: Row, name: str) -> Score | Failure:
+    if row.failure is not None:
+        return row.failure
+    found = row.scores.get(name)
+    if found is None or found.value is None or isinstance(found.value, str):
+        return UNNEEDED if found is None or found.failure is None else found.failure
+    return Score(value=found.value, reasoning=found.comment)
 
 
 def encode_experiment(result: ExperimentResult, *, version: str) -> Json:

@@ -7,17 +7,15 @@ rate, and the sentence says why; where a scenario was run again after it had not
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from simeval.core.counted import counted_of
 from simeval.core.setting_choices import Gate
 from simeval.core.trial import Verdict
+from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.verdicts import show_share
-
-if TYPE_CHECKING:  # results show what they guarantee
-    from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
-    from simeval.results.users import UserConduct
+from simeval.results.users import UserConduct
 
 NO_RATE = "no error rate is known, because"
 HISTORY = "history"  # in the definition of a run
@@ -49,39 +47,25 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concluded:
-    """What was concluded under one title, and what its simulated users did, where it had any."""
+    """What was concluded under one title, by which judges that failed their controls, and its users' conduct."""
 
     title: str
-    expectations: "Sequence[ExpectationResult]"
-    users: "UserConduct | None" = None
-
-    @property
-    def verdicts(self) -> list[Verdict]:
-        """The verdicts of all expectations."""
-        return [verdict for each in self.expectations for verdict in each.verdicts]
+    verdicts: Sequence[Verdict]
+    evaluators: Sequence[Evaluator] = ()
+    distrusted: Sequence[str] = ()
+    users: UserConduct | None = None
 
 
-def guaranteed(results: "Sequence[EvaluationResult]", run: "RunRecord") -> str:
-    """Return the error bound of these scenarios, in words; empty where nothing was concluded that could be wrong."""
-    needs_users = _of_settings(run, "on_user_fault") in ("retry", "count")
-    found = [
-        Concluded(title=each.title, expectations=each.expectations, users=each.users if needs_users else None)
-        for each in results
-        if each.decides
-    ]
-    return guaranteed_of(found, run)
-
-
-def guaranteed_of(concluded: Sequence[Concluded], run: "RunRecord") -> str:
-    """Return the error bound of what was concluded in a run, in words."""
-    earlier = History.of(run.definition).earlier
+def guaranteed_of(concluded: Sequence[Concluded], definition: Mapping[str, Any], *, gate: Gate, joint: bool) -> str:
+    """Return the error bound of a run, in words; empty where nothing was concluded that could be wrong."""
+    earlier = History.of(definition).earlier
     return guarantee(
         [verdict for each in concluded for verdict in each.verdicts],
-        gate=run.gate,
-        joint=run.joint,
+        gate=gate,
+        joint=joint,
         earlier={each.title: earlier[each.title] for each in concluded if each.title in earlier and each.verdicts},
         runs=[1 + earlier.get(each.title, 0) for each in concluded for _ in each.verdicts],
-        doubts=_doubts(concluded, run),
+        doubts=_doubts(concluded, definition),
     )
 
 
@@ -165,16 +149,15 @@ def _again(earlier: Mapping[str, int]) -> str:
     return f"{', '.join(said)}{more}"
 
 
-def _doubts(concluded: Sequence[Concluded], run: "RunRecord") -> list[str]:
+def _doubts(concluded: Sequence[Concluded], definition: Mapping[str, Any]) -> list[str]:
     """Return why nobody knows the error rate of a run, each reason once."""
-    expectations = [one for each in concluded for one in each.expectations]
-    found = [History.of(run.definition).doubt]
-    found += [_of_users(concluded, _of_settings(run, "on_user_fault"))]
+    found = [History.of(definition).doubt]
+    found += [_of_users(concluded, definition.get("settings", {}).get("on_user_fault"))]
     if left_out := max((v.left_out for each in concluded for v in each.verdicts), default=0):
         found += [f"{_trials(left_out)} in which the app failed {_were(left_out)} left out (--on-app-error exclude)"]
-    if judges := {judge for each in expectations for judge in each.distrusted}:
+    if judges := {judge for each in concluded for judge in each.distrusted}:
         found += [f"{' and '.join(sorted(judges))} failed the controls (--on-failed-control warn)"]
-    evaluators = [rule for each in expectations for rule in each.evaluators]
+    evaluators = [rule for each in concluded for rule in each.evaluators]
     stopped = {rule.run_id for rule in evaluators if isinstance(rule, NotWorseEvaluator) and rule.stopped_early}
     found += [f"run {run_id} stopped early on its data, so its trials are no fair sample" for run_id in sorted(stopped)]
     return [each for each in found if each]
@@ -189,10 +172,6 @@ def _of_users(concluded: Sequence[Concluded], on_user_fault: object) -> str:
     if on_user_fault == "count" and faulty:
         return f"{_trials(faulty)} with a faulty simulated user {_were(faulty)} counted (--on-user-fault count)"
     return ""
-
-
-def _of_settings(run: "RunRecord", name: str) -> Any:
-    return run.definition.get("settings", {}).get(name)
 
 
 def _trials(number: int) -> str:

@@ -8,9 +8,10 @@ from xml.etree import ElementTree as ET
 
 from simeval.core.trial import Verdict
 from simeval.core.usage import total
+from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.gates import BaselineGate
-from simeval.results.guarantee import guaranteed
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
+from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
+from simeval.results.text import show_trial
 
 MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
 LONGEST, SHORTEST = 20_000, 500  # of one conversation
@@ -22,10 +23,13 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
 
     It may be at the gate "not_fail".
     """
-    lenient, stated = run.gate == "not_fail", guaranteed(results, run)
-    most = _most_of_one(sum(len(result.verdicts) for result in results))
+    return _written(SuiteResult((*results,), run).document())
+
+
+def _written(run: RunDocument) -> str:
+    lenient, most = run.gate == "not_fail", _most_of_one(len(run.verdicts))
     root = ET.Element("testsuites", name="simeval", time=f"{run.seconds:.3f}")
-    for result in results:
+    for result in run.scenarios:
         outcomes, seconds = [verdict.outcome for verdict in result.verdicts], _seconds(result)
         tags = [_tag(each, found, result, lenient=lenient) for found in result.expectations for each in found.verdicts]
         suite = ET.SubElement(
@@ -36,7 +40,7 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             failures=str(tags.count("failure")),
             skipped=str(tags.count("skipped")),
             errors=str(tags.count("error")),
-            timestamp=run.started.isoformat(),
+            timestamp=run.started.isoformat() if run.started else "",
             time=f"{seconds:.3f}",
         )
         facts: dict[str, object] = {
@@ -47,19 +51,21 @@ def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
             "run_cost_usd": total(run.usage).cost_usd,
         }
         if result.quarantine is not None:
-            facts["quarantine"] = result.quarantine.told(result.title, result.outcome, holds=not result.decides)
-        facts["guarantee"] = stated or None
+            facts["quarantine"] = result.quarantine_told
+        facts["guarantee"] = run.guarantee or None
         facts["notes"] = "; ".join(run.notes) or None
-        if result.users.faulty:
+        if result.users and result.users.faulty:
             facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
         _add_properties(suite, facts)
-        for expectation in result.expectations:
+        for place, expectation in enumerate(result.expectations):
+            worst = _cut(_worst(result, place), most, run.run_id)
+            told = (each.said for each in expectation.findings if each.name == "cases")
+            cases = next((said.removeprefix("cases: ") for said in told), None)
             for verdict in expectation.verdicts:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
                 case.set("time", f"{seconds / len(outcomes):.3f}")
-                _add_properties(case, {**_figures(verdict), "cases": expectation.cases})
-                worst = _cut(result.show_worst(expectation), most, run.run_id)
+                _add_properties(case, {**_figures(verdict), "cases": cases})
                 if tag := _tag(verdict, expectation, result, lenient=lenient):
                     _add_outcome(case, tag, _rated(verdict, expectation), worst)
                 said = [*(f"warning: {each}" for each in expectation.warnings), *([worst] if verdict.passed else [])]
@@ -120,9 +126,18 @@ def _cut(text: str, most: int, run_id: str) -> str:
     return f"{text[:most]}\n… {len(text) - most} more characters: `simeval show {run_id} --failed` shows all"
 
 
-def _seconds(result: EvaluationResult) -> float:
+def _worst(result: ScenarioDocument, place: int) -> str:
+    """Write the conversation that speaks most against an expectation; empty if none does."""
+    index = result.expectations[place].worst
+    trial = None if index is None else result.by_index().get(index)
+    return "" if trial is None else show_trial(trial, trial.results[place])
+
+
+def _seconds(result: ScenarioDocument) -> float:
     """Return the time from the first message of a scenario's conversations to the end of the last."""
-    said = [message for each in result.conversations for message in each.messages if message.started is not None]
+    said = [
+        message for each in result.judgements for message in each.conversation.messages if message.started is not None
+    ]
     begun = [message.started for message in said if message.started is not None]
     took = [0.0 if isnan(message.seconds) else message.seconds for message in said]
     if not begun:
@@ -131,7 +146,7 @@ def _seconds(result: EvaluationResult) -> float:
     return max((start - first).total_seconds() + seconds for start, seconds in zip(begun, took, strict=True))
 
 
-def _tag(verdict: Verdict, expectation: ExpectationResult, result: EvaluationResult, *, lenient: bool) -> str:
+def _tag(verdict: Verdict, expectation: ExpectationDocument, result: ScenarioDocument, *, lenient: bool) -> str:
     """Return what a case is that did not pass: in quarantine, and where another had ended the run, it is skipped.
 
     A pass by a judge that failed its controls is none.
@@ -143,7 +158,7 @@ def _tag(verdict: Verdict, expectation: ExpectationResult, result: EvaluationRes
     return "error" if verdict.outcome == "error" else "failure"
 
 
-def _rated(verdict: Verdict, expectation: ExpectationResult) -> Verdict:
+def _rated(verdict: Verdict, expectation: ExpectationDocument) -> Verdict:
     """Return a verdict as its judges leave it: by one that failed its controls, no pass is proven."""
     if not (verdict.passed and expectation.distrusted):
         return verdict

@@ -6,13 +6,9 @@ A scenario that is never met is as repeatable as one that always is; one that is
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from simeval.core.trial import Failure, Score
 from simeval.evaluators.base import Evaluator, ShareEvaluator
-
-if TYPE_CHECKING:  # results say it of themselves
-    from simeval.results.suite import EvaluationResult
 
 LEAST = 2  # conversations, to be compared, and scenarios, to be counted
 
@@ -38,13 +34,9 @@ class Repeatability:
         )
 
 
-def repeatability_of(results: "Iterable[EvaluationResult]") -> Repeatability | None:
-    """Say how repeatable scenarios are; None where fewer than two have two conversations that meet them or do not.
-
-    Of an app that never answered nothing is known, so such a scenario does not count.
-    """
-    found = [list(_met(result)) for result in results if result.outcome != "error"]
-    counts = [(met.count(True), met.count(False)) for met in found]
+def repeatability_of(scenarios: Iterable[Iterable[bool | None]]) -> Repeatability | None:
+    """Say how repeatable scenarios are, by the conversations that met each; None if fewer than two can be compared."""
+    counts = [(met.count(True), met.count(False)) for met in map(list, scenarios)]
     compared = [(good, bad) for good, bad in counts if good + bad >= LEAST]
     if len(compared) < LEAST:
         return None
@@ -56,15 +48,17 @@ def repeatability_of(results: "Iterable[EvaluationResult]") -> Repeatability | N
     )
 
 
-def _met(result: "EvaluationResult") -> Iterator[bool | None]:
+def met_in(
+    expectations: Sequence[tuple[Sequence[Evaluator], Sequence[Score | Failure]]], *, leaves_out_crashes: bool
+) -> Iterator[bool | None]:
     """Yield of each conversation whether it met all that is required of a share of them; None where some is not known.
 
     Where one requirement is settled before another, later conversations do not count: to count those that miss the
     other, for which one miss is enough, would count bad ones alone.
     """
-    asked = [[one for one in each.evaluators if isinstance(one.rule, ShareEvaluator)] for each in result.expectations]
-    for trial in zip(*(each.results for each in result.expectations), strict=True):
-        if result.run.leaves_out_crashes and any(isinstance(each, Failure) and each.stage == "app" for each in trial):
+    asked = [[one for one in evaluators if isinstance(one.rule, ShareEvaluator)] for evaluators, _ in expectations]
+    for trial in zip(*(results for _, results in expectations), strict=True):
+        if leaves_out_crashes and any(isinstance(each, Failure) and each.stage == "app" for each in trial):
             continue
         found = [_is_met(measured, required) for measured, required in zip(trial, asked, strict=True) if required]
         yield None if None in found or not found else False not in found

@@ -1,6 +1,6 @@
 """What an evaluation found: records with everything in them, printed as a table with explanations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -37,12 +37,12 @@ from simeval.results.encoding import encode_document
 from simeval.results.escalations import Escalations, escalations_of
 from simeval.results.fidelity import Fidelity, fidelity_of
 from simeval.results.gates import BaselineGate, are_trusted, meets_gates
-from simeval.results.guarantee import guaranteed
+from simeval.results.guarantee import Concluded, guaranteed_of
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import combine, decided
 from simeval.results.personas import PersonaShare, show_personas
 from simeval.results.reliability import Reliability, reliability_of
-from simeval.results.repeatability import Repeatability, repeatability_of
+from simeval.results.repeatability import Repeatability, met_in, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.self_shown import Shown
@@ -336,6 +336,11 @@ class EvaluationResult(Shown):
         """The trials the verdicts rest on as rows, with all that was measured of each."""
         return Rows(self._rows, self.trials)
 
+    def met(self) -> Iterator[bool | None]:
+        """Yield of each conversation whether it met all that is required of a share; None if some is not known."""
+        found = [(each.evaluators, each.results) for each in self.expectations]
+        return met_in(found, leaves_out_crashes=self.run.leaves_out_crashes)
+
     def _rows(self) -> Iterator[Row]:
         labels = [expectation.label for expectation in self.expectations]
         for each in self.judgements:
@@ -363,14 +368,12 @@ class EvaluationResult(Shown):
     def document(self, kept: Kept = "every") -> ScenarioDocument:
         """Return all that is known of it, by default with every trial."""
         expectations = [each.document(self.worst(each)) for each in self.expectations]
-        worst = {each.worst for each in expectations}
-        judgements = () if kept == "none" else self.judgements
         return ScenarioDocument(
             title=self.title,
             sample_size=self.sample_size,
             trials=self.trials,
             expectations=expectations,
-            judgements=[each for each in judgements if kept == "every" or each.trial.index in worst],
+            judgements=self._kept(kept, {each.worst for each in expectations}),
             outcome=self.outcome,
             given=self.given,
             when=self.when,
@@ -381,6 +384,11 @@ class EvaluationResult(Shown):
             claims=self.claims,
             errors=self.failures,
         )
+
+    def _kept(self, kept: Kept, worst: Collection[int | None]) -> Sequence[Judgement]:
+        if kept == "every":
+            return self.judgements
+        return [each for each in self.judgements if each.trial.index in worst] if kept == "worst" else ()
 
     def to_html(self, path: str | Path) -> None:
         """Write the report that a browser shows: one file with all in it. Raises StoreError."""
@@ -441,19 +449,28 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
     @property
     def guarantee(self) -> str:
         """The error bound of the suite, in words, or why none is known; empty where nothing passed."""
-        return guaranteed(self.results, self.run)
+        run = self.run
+        has_faults = run.definition.get("settings", {}).get("on_user_fault") in ("retry", "count")
+        found = [
+            concluded(each.title, each.expectations, each.users if has_faults else None)
+            for each in self.results
+            if each.decides
+        ]
+        return guaranteed_of(found, run.definition, gate=run.gate, joint=run.joint)
 
     @property
     def repeatability(self) -> Repeatability | None:
         """How often conversations of one scenario end alike; None where fewer than two scenarios show it."""
-        return repeatability_of(self.results)
+        known = [each for each in self.results if each.outcome != "error"]  # of others nothing is known
+        return repeatability_of(each.met() for each in known)
 
     def to_html(self, path: str | Path) -> None:
         """Write the report that a browser shows: one file with all in it. Raises StoreError."""
         from simeval.results.html.page import write_report  # most results are never shown so
-        from simeval.results.html.source import SuiteSource
+        from simeval.results.html.source import DocumentSource
 
-        write_report(path, SuiteSource(self))
+        expectations = [each for result in self.results for each in result.expectations]
+        write_report(path, DocumentSource(self.document(), rubrics_of(expectations)))
 
     @overload
     def __getitem__(self, index: int) -> EvaluationResult: ...
@@ -497,6 +514,23 @@ class SuiteResult(Shown, Sequence[EvaluationResult]):
 
     def __repr__(self) -> str:
         return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
+
+
+def concluded(title: str, expectations: Sequence[ExpectationResult], users: UserConduct | None = None) -> Concluded:
+    """Return what was concluded under one title."""
+    return Concluded(
+        title=title,
+        verdicts=[verdict for each in expectations for verdict in each.verdicts],
+        evaluators=[evaluator for each in expectations for evaluator in each.evaluators],
+        distrusted=[judge for each in expectations for judge in each.distrusted],
+        users=users,
+    )
+
+
+def rubrics_of(expectations: Iterable[ExpectationResult]) -> Mapping[str, Mapping[str, str]]:
+    """Return the levels of rubrics by their keys."""
+    prepared = [each.prepared.rubric for each in expectations if each.prepared and each.prepared.rubric]
+    return {rubric.key: rubric.levels for rubric in prepared}
 
 
 def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:

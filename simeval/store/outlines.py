@@ -6,8 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table
 
-from simeval.core.trial import UNNEEDED, Failure, Score
-from simeval.results.html.source import Outline
+from simeval.core.trial import NOTHING_SAID, UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.store.reading import Part, of_run, read_failure, read_number
 from simeval.store.schema import SCORES, TRIALS
 
@@ -17,7 +16,7 @@ FAILURE = ("stage", "error", "cause", "exact")
 
 def read_outlines(
     connection: Connection, run_id: str, part: Part, *, measures: int, required: Sequence[int]
-) -> list[Outline]:
+) -> list[Judgement]:
     """Return trials of a scenario with their `measures`, in the order dealt.
 
     Scores are without reasons and details. Of a measure that is not `required`, by its place, only failures are read.
@@ -26,7 +25,8 @@ def read_outlines(
     for index, *failed in connection.execute(_rows(TRIALS, run_id, part, FAILURE)).all():
         failure, held = read_failure(*failed), scores.get(index, {})
         results = tuple(failure or held.get(place, UNNEEDED) for place in range(measures))
-        found.append(Outline(index, results, failure))
+        trial = Trial(part.scenario, index, 0)
+        found.append(Judgement(trial=trial, conversation=NOTHING_SAID, results=results, failure=failure))
     return found
 
 

@@ -5,7 +5,7 @@ from functools import cached_property, partial
 
 from simeval.core.trial import Judgement
 from simeval.results.document import Document, ExperimentDocument
-from simeval.results.html.source import NO_COURSES, Courses, Outline, Rubrics
+from simeval.results.html.source import NO_COURSES, Courses, Rubrics
 from simeval.results.html.trials import required_of
 from simeval.results.reading import read_document
 from simeval.store.courses import MOST_IN_A_ROW, metric_course
@@ -35,7 +35,7 @@ class StoredSource:
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]
 
-    def outlines(self, scenario: int) -> Sequence[Outline]:
+    def outlines(self, scenario: int) -> Sequence[Judgement]:
         measured = required_of(self._labels[scenario], self.document.scenarios[scenario].expectations)
         required = [place for place, each in enumerate(measured) if each.is_required]
         end = self._end(scenario)
@@ -43,8 +43,8 @@ class StoredSource:
         part = Part(scenario, indexes=indexes)
         read = partial(read_outlines, run_id=self._run_id, part=part, measures=len(measured), required=required)
         found = self._database.read(read)
-        counted = set(self.counted(scenario, [each.index for each in found]))
-        return [each for each in found if each.index in counted]
+        counted = set(self.counted(scenario, [each.trial.index for each in found]))
+        return [each for each in found if each.trial.index in counted]
 
     def counted(self, scenario: int, indexes: Sequence[int]) -> Sequence[int]:
         """Return the trials among these that the report covers: others that also finished are not shown."""

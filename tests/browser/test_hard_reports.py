@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from simeval.results.html.blocks import scenario_blocks
 from simeval.results.html.heads import head_of
 from simeval.results.html.page import write_page
-from simeval.results.html.source import SuiteSource
+from simeval.results.html.source import DocumentSource
 from simeval.results.suite import SuiteResult, encode_suite
 from tests.support.browsers import opened, require_chromium
 from tests.support.command_line import simeval
@@ -99,7 +99,7 @@ def test_failures_of_every_kind_are_grouped_by_their_reason(browser: Browser, tm
 
 
 def test_a_report_names_what_it_cut_and_how_to_read_that(browser: Browser, tmp_path: Path) -> None:
-    source, path = SuiteSource(SuiteResult((rated(*[9] * 30, 2),), RUN)), tmp_path / "report.html"
+    source, path = DocumentSource(SuiteResult((rated(*[9] * 30, 2),), RUN).document(), {}), tmp_path / "report.html"
     write_page(path, head_of(source.document), scenario_blocks(source, most_bytes=1))
 
     with opened(browser, path, "#scenario_of_trial=0&trial=20") as found:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator, dataset_of
-from simeval.results.html.source import ExperimentSource, Source
+from simeval.results.experiment import ExperimentSource
+from simeval.results.html.source import Source
 from simeval.results.html.trials import in_short, required_of, worst_first
 from simeval.scorers import Contains, metrics
 from simeval.store.opening import open_database

@@ -9,10 +9,10 @@ import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator
 from simeval.analysis.ended_runs import read_ended
-from simeval.results.guarantee import NO_RATE, guaranteed
+from simeval.results.guarantee import NO_RATE
 from simeval.results.html.sentences import meanings
 from simeval.results.junit import junit_xml
-from simeval.results.suite import encode_suite
+from simeval.results.suite import SuiteResult, encode_suite
 from simeval.store.opening import open_database
 from simeval.store.stored_rows import answers_of
 from simeval.testing import user_reply
@@ -127,7 +127,7 @@ async def test_an_app_at_the_bar_passes_one_of_three_runs_as_often_as_is_said(tm
     for seed in (1, 2, 3):
         result = await run(app, suite(), store=tmp_path / "store.db", seed=seed)
         for each in result:
-            said = guaranteed([each], each.run)
+            said = SuiteResult((each,), each.run).guarantee
             is_first = each.title not in passed and seed == 1
             assert not each.passed or ("at most 5%" in said) == (is_first or each.title in passed)
         passed |= {each.title for each in result if each.passed}

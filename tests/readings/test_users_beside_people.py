@@ -14,7 +14,6 @@ from simeval.core.user_measures import AT_ONCE, PUSH_BACK, QUESTIONS, WORDS, mea
 from simeval.extras.populations.users_text import users_text
 from simeval.results.fidelity import fidelity_of
 from simeval.results.html.heads import head_of
-from simeval.results.html.source import SuiteSource
 from simeval.results.suite import encode_suite
 from simeval.store.opening import open_database
 from simeval.suites.files import load_suite
@@ -113,7 +112,7 @@ async def test_every_form_of_the_report_says_it_and_a_stored_run_says_the_same(t
     assert said.startswith("users: easier than people with a task (STAR, English), 1,495 conversations: ")
     assert said in " ".join(result.text().split())
     assert said in " ".join(result.to_markdown().split())
-    assert said in head_of(SuiteSource(result).document).notes
+    assert said in head_of(result.document()).notes
     encoded = json.loads(json.dumps(encode_suite(result.results, result.run, version="1")))["fidelity"]
     assert encoded["measures"][AT_ONCE]["users"] > encoded["measures"][AT_ONCE]["people"] + 0.5
     database = open_database(str(store), must_exist=True)

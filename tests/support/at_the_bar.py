@@ -15,7 +15,6 @@ from simeval import (
     scorer,
 )
 from simeval.core.conversation import Conversation
-from simeval.results.guarantee import guaranteed
 from simeval.testing import ScriptedModel, user_reply
 
 BAR, SCENARIOS, TRIALS = 0.8, 60, 20
@@ -83,4 +82,4 @@ async def run(app: Any, scenarios: list[ScenarioTest], *, by: Any = user, **opti
 def wrong(result: Iterable[EvaluationResult]) -> tuple[int, int]:
     """Count the scenarios that were passed, and those of them whose sentence promises 5%."""
     passed = [each for each in result if each.passed]
-    return len(passed), sum("at most 5%" in guaranteed([each], each.run) for each in passed)
+    return len(passed), sum("at most 5%" in SuiteResult((each,), each.run).guarantee for each in passed)

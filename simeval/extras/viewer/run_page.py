@@ -128,7 +128,7 @@ class RunPages:
     def _order(self, found: _Read, scenario: int) -> tuple[Sequence[int], Json]:
         def read() -> tuple[Sequence[int], Json]:
             required, _ = self._required(found, scenario)
-            outlines = {each.index: each for each in found.source.outlines(scenario)}
+            outlines = {each.trial.index: each for each in found.source.outlines(scenario)}
             order = worst_first(list(outlines.values()), required)
             return order, in_short([outlines[index] for index in order], required)
 

@@ -11,7 +11,6 @@ from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.document import ExpectationDocument, Requirement
-from simeval.results.html.source import Outline
 from simeval.results.users import ENDINGS
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
@@ -65,16 +64,18 @@ class Required:
         return (2 if state == MISSED else 0), beyond
 
 
-def worst_first(outlines: Sequence[Outline], required: Sequence[Required]) -> list[int]:
+def worst_first(outlines: Sequence[Judgement], required: Sequence[Required]) -> list[int]:
     """Return the indexes of trials: the worst of each requirement in turn, then those that speak against nothing."""
     columns = [list(_against(outlines, place, each)) for place, each in enumerate(required) if each.is_required]
     in_turn = chain.from_iterable(zip_longest(*columns))
     first = dict.fromkeys(index for index in in_turn if index is not None)
-    return [*first, *(each.index for each in outlines if each.index not in first)]
+    return [*first, *(index for index in (each.trial.index for each in outlines) if index not in first)]
 
 
-def _against(outlines: Sequence[Outline], place: int, required: Required) -> Iterator[int]:
-    found = [(required.badness(each.results[place]), each.index) for each in outlines if place < len(each.results)]
+def _against(outlines: Sequence[Judgement], place: int, required: Required) -> Iterator[int]:
+    found = [
+        (required.badness(each.results[place]), each.trial.index) for each in outlines if place < len(each.results)
+    ]
     found.sort(key=lambda each: (-each[0][0], -each[0][1], each[1]))
     return (index for (rank, _), index in found if rank)
 
@@ -88,7 +89,7 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
     talk = judgement.conversation
     return {
         "index": judgement.trial.index,
-        **_stands(*_standing(Outline.of(judgement), required)),
+        **_stands(*_standing(judgement, required)),
         "scores": {each.label: _score(result) for each, result in found if isinstance(result, Score)},
         "turns": [_turn(message) for message in talk.messages],
         "ended": ENDINGS.get(talk.ended, talk.ended),
@@ -99,14 +100,14 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
     }
 
 
-def in_short(outlines: Iterable[Outline], required: Sequence[Required]) -> dict[str, Any]:
+def in_short(outlines: Iterable[Judgement], required: Sequence[Required]) -> dict[str, Any]:
     """Return many trials, each as its index and the place of what it has `alike` with others."""
     places: dict[tuple[str, ...], int] = {}
-    trials = [(each.index, places.setdefault(_standing(each, required), len(places))) for each in outlines]
+    trials = [(each.trial.index, places.setdefault(_standing(each, required), len(places))) for each in outlines]
     return {"alike": [_stands(*standing) for standing in places], "trials": trials}
 
 
-def _standing(outline: Outline, required: Sequence[Required]) -> tuple[str, ...]:
+def _standing(outline: Judgement, required: Sequence[Required]) -> tuple[str, ...]:
     """Return the reason of a trial, and its states."""
     states = [each.state(result) for each, result in zip(required, outline.results, strict=False)]
     return _reason(outline, required, states), *states
@@ -121,7 +122,7 @@ def _is_against(states: Sequence[str]) -> bool:
     return MISSED in states or MISSING in states
 
 
-def _reason(outline: Outline, required: Sequence[Required], states: Sequence[str]) -> str:
+def _reason(outline: Judgement, required: Sequence[Required], states: Sequence[str]) -> str:
     """Say why a trial speaks against what is required, in the words of its group; empty where it does not."""
     if outline.failure is None and not _is_against(states):
         return ""

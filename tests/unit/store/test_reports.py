@@ -8,7 +8,6 @@ import pytest
 
 from simeval.core.trial import Judgement, Score
 from simeval.results.html.page import write_report
-from simeval.results.html.source import Outline
 from simeval.results.reading import read_document
 from simeval.store.database import Database
 from simeval.store.opening import open_database
@@ -20,7 +19,7 @@ KILLED, FINISHED, STOPPED = "20261122-035728-657e64", "20261122-035729-e5be20", 
 EXPERIMENT, UNFINISHED = "20261122-035729-1cf4a1", "20261122-035730-f0d360"
 
 
-def values_of(trial: Judgement | Outline) -> list[float | None]:
+def values_of(trial: Judgement) -> list[float | None]:
     """Return the numbers that a trial was given; None where there is none."""
     return [each.value if isinstance(each, Score) else None for each in trial.results]
 
@@ -57,7 +56,7 @@ def test_trials_are_read_as_they_were_kept(database: Database) -> None:
 
     said = [[turn["content"] for turn in document["scenarios"][1]["conversations"][index]["turns"]] for index in (0, 2)]
     assert [[message.content for message in each.conversation.messages] for each in found] == said
-    assert [each.index for each in outlines] == list(range(document["scenarios"][1]["trials"]))
+    assert [each.trial.index for each in outlines] == list(range(document["scenarios"][1]["trials"]))
     assert list(map(values_of, found)) == [values_of(outlines[index]) for index in (0, 2)]
 
 

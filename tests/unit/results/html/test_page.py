@@ -14,7 +14,7 @@ import pytest
 
 from simeval.errors import StoreError
 from simeval.results.html.blocks import LEAST_KEPT, packed, scenario_blocks
-from simeval.results.html.source import SuiteSource
+from simeval.results.html.source import DocumentSource
 from simeval.results.suite import SuiteResult
 from tests.support.records import RUN, rated
 from tests.support.reported import HOSTILE, hostile
@@ -95,8 +95,8 @@ def test_half_characters_and_numbers_that_are_none_are_kept_out_of_the_way() -> 
 def test_of_many_conversations_the_worst_are_kept_while_there_is_room() -> None:
     result = SuiteResult((rated(*[9] * 50, *[1, 2] * 5, *[9] * 50),), RUN)
 
-    [block] = scenario_blocks(SuiteSource(result), most_bytes=1)
-    [whole] = scenario_blocks(SuiteSource(result))
+    [block] = scenario_blocks(DocumentSource(result.document(), {}), most_bytes=1)
+    [whole] = scenario_blocks(DocumentSource(result.document(), {}))
 
     assert block.kept == LEAST_KEPT
     assert [trial["scores"]["it works"]["score"] for trial in unpacked(block.text)["trials"]] == [1, 1, 1]
@@ -107,7 +107,7 @@ def test_what_passing_scenarios_leave_is_for_the_others() -> None:
     passing, failing = rated(*[9] * 40), rated(*[1] * 40)
     result = SuiteResult((replace(failing, title="bad"), replace(passing, title="good")), RUN)
 
-    blocks = list(scenario_blocks(SuiteSource(result)))
+    blocks = list(scenario_blocks(DocumentSource(result.document(), {})))
 
     assert [block.scenario for block in blocks] == [1, 0]
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from simeval.core.trial import CANNOT_TELL, UNNEEDED, Failure, Score
+from simeval.core.trial import CANNOT_TELL, NOTHING_SAID, UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.results.document import ExpectationDocument, Requirement, ScoreCut
-from simeval.results.html.source import Outline
 from simeval.results.html.trials import Required, in_short, required_of, worst_first
 
 HIGH = Required("helps", [Requirement(evaluator="high", cut=ScoreCut(">=", 6))])
@@ -15,8 +14,10 @@ CRASH = Failure(stage="app", error="refused", cause="app")
 LOST = Failure(stage="judge", error="no answer", cause="server")
 
 
-def tried(*results: Sequence[Score | Failure]) -> list[Outline]:
-    return [Outline(n, (*each,)) for n, each in enumerate(results)]
+def tried(*results: Sequence[Score | Failure]) -> list[Judgement]:
+    return [
+        Judgement(trial=Trial(0, n, 0), conversation=NOTHING_SAID, results=(*each,)) for n, each in enumerate(results)
+    ]
 
 
 def given(value: float) -> Score:
