@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
-from simeval.cli.attack_command import attack
 from simeval.cli.first_steps import FIRST_STEPS
 from simeval.cli.options import (
     GroupedCommand,
@@ -352,5 +351,5 @@ def feedback(store: str, **options: Any) -> None:
     raise SystemExit(give_feedback(store, FeedbackOptions(**options)))
 
 
-for _command in (*FIRST_STEPS, attack, *SCALE):
+for _command in (*FIRST_STEPS, *SCALE):
     commands.add_command(_command)

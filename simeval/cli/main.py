@@ -52,6 +52,7 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
 
 OF_EXTRAS = {  # commands of features that attach from outside, a row each
     "agree": "simeval.extras.viewer.command:agree",
+    "attack": "simeval.extras.attacks.command:attack",
     "generate": "simeval.extras.proposals.command:generate",
     "import": "simeval.extras.importers.command:import_",
     "judge-test": "simeval.extras.judge_test.command:judge_test",

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import click
 
+from simeval.core.breaches import TITLE
 from simeval.core.credentials import shown
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.document import Requirement, RunDocument, ScenarioDocument
 from simeval.results.failures import names_line
-from simeval.suites.attacks.attack import TITLE
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
 OPEN = (

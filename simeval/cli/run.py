@@ -36,6 +36,7 @@ from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.executors import RayExecutor
+from simeval.core.faces import load
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
@@ -118,8 +119,7 @@ class _Reports:
 
     def _write_sarif(self, result: SuiteResult) -> None:
         if self.sarif_path:
-            from simeval.cli.sarif import sarif  # most runs hold no attack
-
+            sarif = load("simeval.extras.attacks.sarif:sarif")  # most runs hold no attack
             write_json(self.sarif_path, sarif(result.results, self.lines))
 
 

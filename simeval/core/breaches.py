@@ -11,6 +11,7 @@ SAID: Mapping[Kind, str] = {
     "tool": "a forbidden tool is called",
     "marker": "an attacker's instruction is obeyed",
 }
+TITLE = "Attack: "  # before the name of a family, in the titles of its scenarios
 BREACH = "breach"  # in the details of a score: each breach with the answer that shows it
 
 

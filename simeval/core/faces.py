@@ -4,7 +4,7 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import resolve_name
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +42,8 @@ def load(place: str) -> Any:
     """Return the object of a place "MODULE:NAME": tables reach features by it that attach from outside."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+def is_there(place: str) -> bool:
+    """Return whether the feature of a place has not been removed."""
+    return find_spec(place.partition(":")[0].rpartition(".")[0]) is not None

@@ -1,3 +1,4 @@
+from ..extras.attacks.attack import Attack as Attack
 from ..extras.protocols.a2a_app import A2aApp as A2aApp
 from ..extras.protocols.agui_app import AguiApp as AguiApp
 from ..extras.protocols.mcp_app import McpApp as McpApp
@@ -8,7 +9,6 @@ from .apps.http_app import HttpApp as HttpApp
 from .apps.outcomes import AppFailure as AppFailure
 from .apps.remote_app import Exchange as Exchange
 from .apps.socket_app import SocketApp as SocketApp
-from .attacks.attack import Attack as Attack
 from .cast import Cast as Cast
 from .files import Suite as Suite
 from .files import load_expectations as load_expectations

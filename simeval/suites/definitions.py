@@ -19,6 +19,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from simeval.core.faces import is_there, load
 from simeval.core.meant_settings import other_names
 from simeval.core.rubric_levels import placed_levels
 from simeval.core.setting_field import about_of, check
@@ -32,7 +33,6 @@ from simeval.scorers.text.tool_rules import ToolRules
 from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp
-from simeval.suites.attacks.attack import Attack
 from simeval.suites.cases import read_cases
 from simeval.suites.described import FORMS, read_scorer
 from simeval.suites.scenario import Expectation, ScenarioTest
@@ -251,10 +251,14 @@ _NOT_SETTINGS = {  # fields that users may write under `settings`, and what to d
         if not about_of(each).is_of_a_suite
     },
 }
+ATTACKS = "simeval.extras.attacks.attack"
+_OF_EXTRAS = {  # sections that features read which attach from outside, by the class of each
+    name: place for name, place in {"attack": f"{ATTACKS}:Attack"}.items() if is_there(place)
+}
 _OF_FILE: Mapping[str, Form] = {
     "judge": Annotated[_JUDGE, BeforeValidator(_two_judges)],
     "scenarios": Annotated[list[Any], Field(min_length=1)],
-    "attack": FORMS.record(Attack, {"world": _WORLD}, TEXTS),
+    **{name: FORMS.record(load(place), {"world": _WORLD}, TEXTS) for name, place in _OF_EXTRAS.items()},
     "settings": mapping("settings", _SETTINGS, elsewhere=_NOT_SETTINGS),
     **_CAST,
     **DEFAULTS_OF_SCENARIOS,

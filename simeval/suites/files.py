@@ -8,15 +8,16 @@ from typing import Any, overload
 
 from pydantic import ValidationError
 
+from simeval.core.faces import load
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.remote_app import RemoteApp
-from simeval.suites.attacks.attack import STOP, attacks_in
 from simeval.suites.cast import ESCALATE, ROLES, Cast, Place
 from simeval.suites.definitions import (
+    ATTACKS,
     DEFAULTS_OF_SCENARIOS,
     EXPECTATIONS,
     FILE,
@@ -197,10 +198,10 @@ def _read(path: Path) -> _File:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
     if others:
         raise all_of(others)
-    attacks = attacks_in(file)
+    attacks = load(f"{ATTACKS}:attacks_in")(file) if file.get("attack") is not None else []
     brought, places = _brought(path, node, file)
     if attacks:
-        brought = {"stop": STOP, **brought}
+        brought = {"stop": load(f"{ATTACKS}:STOP"), **brought}
     lines = {each.title: (str(path), line_at(node, place)) for each, place in attacks}
     titled = {title: line for title, (_, line) in lines.items()}
     titled |= {each.title: line_at(node, ("scenarios", place, "title")[skip:]) for place, each in enumerate(made)}

@@ -8,7 +8,7 @@ import pytest
 
 from scenarios import service_desk
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest
-from simeval.cli.sarif import sarif
+from simeval.extras.attacks.sarif import sarif
 from simeval.models.protocol.prompts import AttackTurn
 from simeval.scorers import Breach
 from simeval.suites import Attack, Step

@@ -11,9 +11,9 @@ import pytest
 
 from scenarios import service_desk
 from simeval import Engine, SuiteResult
-from simeval.cli.sarif import sarif
 from simeval.core.usage import total
 from simeval.errors import DefinitionError, RunStopped
+from simeval.extras.attacks.sarif import sarif
 from simeval.suites import Attack, load_suite
 from simeval.testing import ScriptedModel
 

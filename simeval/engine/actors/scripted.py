@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simeval.core.conversation import GIVEN, HELD_ANEW, LEFT, Conversation, Ending, Message
-from simeval.engine.actors.attacker import Attacker
+from simeval.core.faces import load
 from simeval.engine.actors.dialogue import Exchange
 from simeval.engine.actors.simulator import Simulator
 from simeval.errors import CheckFailed
@@ -15,6 +15,7 @@ from simeval.scorers.returned import select
 from simeval.scorers.world_state import StateMatch
 from simeval.suites.script import Check, Step
 
+ATTACKER = "simeval.extras.attacks.attacker:Attacker"  # a feature that attaches from outside
 GIVEN_BY_SCRIPT: Mapping[str, bool] = {GIVEN: True}
 
 Look = Callable[[Conversation], Awaitable[Conversation]]
@@ -76,7 +77,8 @@ class Scripted:
                 left = await self.simulator.talk(exchange, said, turns=turns)
                 ended = left if left in LEFT else "script_over"
             elif step.attack is not None:
-                ended = await Attacker(self.simulator, step.attack, self.attack_prompt).talk(exchange, said)
+                attacker = load(ATTACKER)(self.simulator, step.attack, self.attack_prompt)
+                ended = await attacker.talk(exchange, said)
             elif (check := step.checks) is not None and (why := await self.checker.misses(check, said)):
                 turn = sum(message.role == "assistant" for message in said)
                 raise CheckFailed(turn, place + 1, why)

@@ -7,8 +7,8 @@ import pytest
 
 from simeval import Settings
 from simeval.errors import DefinitionError, SuiteFileError
+from simeval.extras.attacks.families import book
 from simeval.suites import Attack, load_suite
-from simeval.suites.attacks.families import book
 
 FAMILIES = ["injection", "exfiltration", "tool-misuse", "jailbreak", "crescendo"]
 WHOLE = Attack(secrets=["AMBER-7741"], forbidden_tools=["reset"])

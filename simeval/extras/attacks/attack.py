@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from simeval.core.breaches import TITLE
 from simeval.core.setting_choices import Stop
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import nearest, require, require_share, require_size
@@ -15,17 +16,16 @@ from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator
+from simeval.extras.attacks.families import MARKER, Aims, Family, book
+from simeval.extras.attacks.planting import planted
 from simeval.scorers.text.breach import Breach
 from simeval.scorers.text.hidden import Said
-from simeval.suites.attacks.families import MARKER, Aims, Family, book
-from simeval.suites.attacks.planting import planted
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Step
 from simeval.suites.user_mix import UserMix, UserPersona
 
 AT_MOST = 0.01
 FROM_ENVIRONMENT = "env:"
-TITLE = "Attack: "  # before the name of a family, in the titles of its scenarios
 LABEL = "attack succeeds"
 TAG = "attack"
 PLANTED = "planted in a tool's result"

@@ -12,8 +12,8 @@ from simeval.cli.run import run_suite
 from simeval.core.settings import Settings
 from simeval.core.validation import require, require_share
 from simeval.errors import DefinitionError
+from simeval.extras.attacks.attack import STOP, Attack
 from simeval.suites.apps.named import app_of, names_object
-from simeval.suites.attacks.attack import STOP, Attack
 from simeval.suites.files import SUFFIXES, Line, Suite
 
 

@@ -17,11 +17,11 @@ from simeval.core.terminal import one_line
 from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
+from simeval.extras.attacks.attack import family_of
+from simeval.extras.attacks.families import Family
 from simeval.results.attempts import kinds_of
 from simeval.results.suite import EvaluationResult, ExpectationResult
 from simeval.results.text import speaks_against
-from simeval.suites.attacks.attack import family_of
-from simeval.suites.attacks.families import Family
 from simeval.suites.files import Line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -62,7 +62,7 @@ def attack(context: click.Context, /, **options: Any) -> None:
     Exit status, as for `simeval run`: 0 every family is proven; 1 not so; 2 the command or the app could not be
     used; 3 the run could not be completed; 130 it was interrupted.
     """
-    from simeval.cli.attack import attack_app
     from simeval.cli.run import leave
+    from simeval.extras.attacks.attack_app import attack_app
 
     leave(attack_app(context, **options))
