@@ -83,6 +83,7 @@ def phrases() -> tuple[Phrase, ...]:
     )
 
 
+@lru_cache(maxsize=2_000)  # each message is read for many kinds
 def typed(text: str) -> str:
     """Return a text in small letters, as long as it is: patterns for letters of either case cost twice as much."""
     return text.replace("’", "'").replace("İ", "I").lower()

@@ -38,6 +38,8 @@ class Bookmark:
     _since: float = field(default_factory=anyio.current_time)
     _read: int = 0  # messages that were looked at for secrets
     _has_secret: bool = False
+    _state: str = ""  # that was looked at last
+    _has_secret_state: bool = False
 
     async def take_out(self) -> None:
         """Let nothing go on from here any more; safe when this returns."""
@@ -56,6 +58,8 @@ class Bookmark:
         new, state = Conversation(messages=tuple(messages[self._read :])), self.memory.state
         self._read = len(messages)
         self._has_secret = self._has_secret or cleaned(new, self.clean) != new
-        if not self._has_secret and clean_values(state, self.clean) == state:
-            await self.recorder.note(Start(self.trial, tuple(messages), json.dumps(state)))
+        if (encoded := json.dumps(state)) != self._state:
+            self._state, self._has_secret_state = encoded, clean_values(state, self.clean) != state
+        if not self._has_secret and not self._has_secret_state:
+            await self.recorder.note(Start(self.trial, tuple(messages), encoded))
             self.is_in = True

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from logging import DEBUG
 from traceback import format_exception
-from typing import Any, Protocol
+from typing import Protocol
 
-from structlog.contextvars import bind_contextvars, bound_contextvars
+from structlog.contextvars import bound_contextvars
 
 from simeval.core.capture import STOPS_THE_RUN
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
@@ -75,11 +75,10 @@ class Dialogue:
         ended: Ending = "settled"
         failure: Failure | None = UNNEEDED  # remains if the scope is cancelled
         said = list(beginning.messages)
-        named: Mapping[str, Any] = {"scenario": title, "trial": trial.index}
-        with bound_contextvars(**named):
+        with bound_contextvars(scenario=title, trial=trial.index):
             with self.demand.scope(trial) as scope:
                 session = self.app.open(beginning, memory, scope, toolbox)
-                ended, failure = await self._held(user, session, said, named, ear)
+                ended, failure = await self._held(user, session, said, ear)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.isEnabledFor(DEBUG):
@@ -87,7 +86,7 @@ class Dialogue:
         return held
 
     async def _held(
-        self, user: UserSide, session: AppSession, said: list[Message], named: Mapping[str, Any], ear: Ear | None
+        self, user: UserSide, session: AppSession, said: list[Message], ear: Ear | None
     ) -> tuple[Ending, Failure | None]:
         async def exchange(message: Message, given: Message | None = None) -> Message:
             said.append(message)  # from here on no failure loses it
@@ -97,7 +96,6 @@ class Dialogue:
             answer = await session.answer(message) if given is None else session.told(message, given)
             if ear is not None:
                 ear.answered(answer.content)
-            bind_contextvars(**named)  # a handler may have cleared them
             said.append(answer)
             self._tell(answer)
             return answer

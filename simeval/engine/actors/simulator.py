@@ -93,6 +93,6 @@ class Simulator:
         reply = await self.caller.ask(request, request.reads, quoted_texts=answers)
         seconds = perf_counter() - clock
         message, ending = decide(state, reply, history)
-        if self.held_anew and not history:
-            message = replace(message, metadata={HELD_ANEW: list(self.held_anew)})
-        return replace(message, started=started, seconds=seconds), ending
+        metadata = {HELD_ANEW: list(self.held_anew)} if self.held_anew and not history else message.metadata
+        said = message.content
+        return Message(role="user", content=said, started=started, seconds=seconds, metadata=metadata), ending

@@ -45,7 +45,8 @@ def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
 
 def invents_fact(talk: Talk) -> Found:
     """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
-    known = identifiers(talk.script)
+    tells_one = any(identifiers(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
+    known = identifiers(talk.script) if tells_one else ()
     names_one = any(find_all("given name", talk.scenario.given))
     for place, text in talk.user:
         told = [*_told(text, known), *(_own_names(text) if names_one else ())]

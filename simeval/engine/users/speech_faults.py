@@ -94,12 +94,14 @@ def switches_language(talk: Talk) -> Found:
     """Find messages in a language that nobody has brought up."""
     if not any(language_of(text) for _, text in talk.user):
         return
-    named = named_languages(talk.script)
     own = {language_of(talk.script)} - {""}
     for place, text in talk.user:
-        named |= named_languages(text)
         found = language_of(text)
-        if not found or found in own or ANY in named:
+        if not found or found in own:
+            continue
+        told = [talk.script, *(text for at, text in talk.user if at <= place)]
+        named = frozenset[str]().union(*map(named_languages, told))
+        if ANY in named:
             continue
         if found not in named and not _is_first_language(found, own, talk.before(place)):
             yield UserFault("switches_language", place, found)

@@ -89,17 +89,18 @@ class Deadline:
     seconds: float = inf
     _taken: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED), init=False)
     _new: int = field(default=0, init=False)
-    _under_way: dict[anyio.CancelScope, float] = field(default_factory=dict, init=False)  # and when they began
+    _under_way: dict[asyncio.Timeout, float] = field(default_factory=dict, init=False)  # and when they began
 
-    def start(self, most: float) -> anyio.CancelScope:
-        """Return the scope of a call that may take `most` seconds, or fewer; it must be ended."""
-        scope = anyio.move_on_after(min(most, self.seconds))
-        self._under_way[scope] = scope.deadline - min(most, self.seconds)
-        return scope
+    def start(self, most: float) -> asyncio.Timeout:
+        """Return the limit of a call that may take `most` seconds, or fewer; it must be ended."""
+        now, seconds = asyncio.get_running_loop().time(), min(most, self.seconds)
+        limit = asyncio.timeout_at(None if seconds == inf else now + seconds)
+        self._under_way[limit] = now
+        return limit
 
-    def end(self, scope: anyio.CancelScope, seconds: float | None) -> None:
+    def end(self, limit: asyncio.Timeout, seconds: float | None) -> None:
         """Record how long a call took; None if that is uninformative."""
-        del self._under_way[scope]
+        del self._under_way[limit]
         self.note(seconds)
 
     def note(self, seconds: float | None) -> None:
@@ -120,8 +121,9 @@ class Deadline:
 
     def shorten(self, seconds: float) -> None:
         """Let those under way take that long at most."""
-        for scope, started in self._under_way.items():
-            scope.deadline = min(scope.deadline, started + seconds)
+        for limit, started in self._under_way.items():
+            if not limit.expired():
+                limit.reschedule(min(limit.when() or inf, started + seconds))
 
 
 @dataclass(slots=True)
@@ -152,16 +154,19 @@ class Timed(Wrapped):
         own = self._by_role.get(request.role) or self._by_role.setdefault(request.role, Deadline())
         if own.seconds == inf:  # too few of its calls are known: rubrics take far longer than a user's messages
             most = min(most, NEW_ROLE * self._of_all.seconds)
-        scope = own.start(most)
+        limit = own.start(most)
         try:
-            with scope:
+            async with limit:
                 completion = await self.model.complete(request)
                 taken = perf_counter() - clock
                 return completion
+        except TimeoutError:
+            if not limit.expired():
+                raise
             taken = perf_counter() - clock
-            raise self._late(taken)
+            raise self._late(taken) from None
         finally:
-            own.end(scope, taken)
+            own.end(limit, taken)
             self._learn_of_all(taken)
 
     def _learn_of_all(self, taken: float | None) -> None:

@@ -4,14 +4,13 @@ They are lexical heuristics for smoke tests, demos and measuring the engine, det
 real app is no judgement of its quality, and every report warns of that.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-
-import anyio.lowlevel
 
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
@@ -56,7 +55,7 @@ class OfflineModel:
 
     async def complete(self, request: Request) -> Completion:
         """Answer from the request's own fields; raises ModelUnusable for a role the model cannot play."""
-        await anyio.lowlevel.checkpoint()
+        await asyncio.sleep(0)
         plays = _ROLES[self.name]
         role = next((plays[kind] for kind in type(request).__mro__ if kind in plays), None)
         role = role or _BY_NAME.get((self.name, request.role))
