@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import anyio
 import pytest
+from structlog.contextvars import clear_contextvars, get_contextvars
 
 from simeval import (
     AppResponse,
@@ -23,7 +24,7 @@ from simeval import (
 from simeval.core.trial import TrialConversation
 from simeval.errors import DefinitionError, RunStopped
 from simeval.scorers import metrics
-from simeval.testing import MemoryJournal
+from simeval.testing import MemoryJournal, ScriptedModel, judge_reply, user_reply
 from tests.support.suites import Engine, good_app, scenario
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +59,29 @@ class TestHandlers:
 
         assert threads
         assert threading.get_ident() not in threads
+
+    @pytest.mark.parametrize("is_async", [True, False])
+    async def test_a_handler_that_clears_the_log_context_clears_its_own_alone(self, is_async: bool) -> None:
+        seen: list[Any] = []
+
+        async def answer(message: str) -> str:
+            clear_contextvars()
+            return "ok"
+
+        def answer_in_thread(message: str) -> str:
+            clear_contextvars()
+            return "ok"
+
+        def write(_: Any) -> str:
+            seen.append(get_contextvars().get("trial"))
+            return user_reply(f"And what of {len(seen)}?", goes_on=True)
+
+        model = ScriptedModel({"user": write, "judge": [judge_reply(9)]})
+        await Engine(model, seed=1).evaluate(
+            scenario(sample_size=1, max_turns=3), answer if is_async else answer_in_thread
+        )
+
+        assert seen == [0, 0, 0]
 
     async def test_a_handler_that_names_messages_gets_the_history(self) -> None:
         seen: list[list[str]] = []
