@@ -72,7 +72,7 @@ class TestHandlers:
             clear_contextvars()
             return "ok"
 
-        def write(_: Any) -> str:
+        def write(_: Any) -> dict[str, Any]:
             seen.append(get_contextvars().get("trial"))
             return user_reply(f"And what of {len(seen)}?", goes_on=True)
 
