@@ -52,6 +52,8 @@ def try_suite(
     def work() -> int:
         loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
         [scenario, *_] = loaded
+        if scenario.rows:
+            scenario = scenario.of_case(scenario.rows[0])
         settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
         handler = handler_of(cast)
         for said in session_warnings([handler], scenario.most_turns):

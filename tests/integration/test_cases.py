@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import simeval
+from benchmarks.statistics.cases import RATES, finds_the_pair, measure, named_for_nothing
 from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, dataset_of
 from simeval.analysis.ended_runs import read_ended
 from simeval.core.filling import as_text
@@ -243,3 +244,20 @@ async def test_an_experiment_names_the_slices_of_its_examples() -> None:
     assert "nights >= 5 with breakfast fails more often than the rest (9 of 9 against 0 of 33)" in " ".join(
         str(result).split()
     )
+
+
+@pytest.mark.parametrize("in_flight", [1, 32])
+def test_cases_with_their_mean_at_the_bar_seldom_pass_or_fail_through_a_cut(in_flight: int) -> None:
+    results = measure(RATES[".5 to 1"], 20, in_flight, is_cut=True)
+
+    outcomes = [each.outcome for each in results]
+    assert outcomes.count("pass") <= 5  # where each is wrong with a chance of 5%: more in one of 3,000 such tests
+    assert outcomes.count("fail") <= 5
+
+
+def test_runs_that_stop_early_name_a_slice_for_nothing_in_at_most_5_percent_and_find_the_one_there_is() -> None:
+    named = sum(named_for_nothing(seed, is_stopped=True) for seed in range(40))
+    found = sum(finds_the_pair(seed, is_stopped=True) for seed in range(20))
+
+    assert named <= 6  # more has a chance of 0.3% where each is named with one of 5%
+    assert found >= 10

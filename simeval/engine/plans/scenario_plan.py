@@ -229,6 +229,10 @@ class ScenarioPlan(RunPlan):
                     said = evaluator.too_few(counted_of(trials, "trial"))
                     found.append(PlanWarning(title, said, measure.label, needed))
                 found += [PlanWarning(title, said, measure.label) for said in evaluator.warnings(self.sample_size)]
+        rows = len(self.cases)
+        if self.sample_size < rows and self.scenario.case_weights is None:
+            some = f"{counted_of(self.sample_size, 'trial')} can try {self.sample_size} of {rows} cases"
+            found.append(PlanWarning(title, f"{some}; a multiple of {rows} tries each as often"))
         unread = f"proposed by a model and read by nobody yet, as the tag {PROPOSED!r} says"
         return [*found, *([PlanWarning(title, unread)] if PROPOSED in self.scenario.tags else [])]
 
