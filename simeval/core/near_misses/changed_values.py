@@ -192,10 +192,10 @@ _CLOCK = (
 )
 _HOUR = r"(?:(?<=\ba las )|(?<=\bàs )|(?<=\balle ))(?P<hour>1?\d|2[0-3])(?P<rest>)(?![\d.,:h]*\d)"
 _AMOUNT = (
-    r"(?P<sign>[$€£¥] ?)(?P<n>\d[\d.,]*\d|\d)|(?<![A-Za-z0-9_.,])(?P<m>\d[\d.,]*\d|\d)"
-    r"(?= ?(?:€|euros?|dollars?|usd|eur|gbp|pounds?|francs?|reais|yen|円|元|cents?)(?!\w))"
+    r"(?P<sign>[$€£¥￥] ?)(?P<n>\d[\d.,]*\d|\d)|(?<![A-Za-z0-9_.,])(?P<m>\d[\d.,]*\d|\d)"
+    r"(?= ?(?:(?:€|euros?|dollars?|usd|eur|gbp|pounds?|francs?|reais|yen|cents?)(?!\w)|[千万億]?[円元]|ユーロ|ドル))"
 )
-_NUMBER = r"(?<![A-Za-z0-9_.,:$€£/-])(?:\d[\d.,]*\d|\d)(?![\d:/]|-\d|[A-Za-z_]*\d)"
+_NUMBER = r"(?<![A-Za-z0-9_.,:$€£¥￥/-])(?:\d[\d.,]*\d|\d)(?![\d:/]|-\d|[A-Za-z_]*\d)"
 _ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 

@@ -57,7 +57,8 @@ def near_misses(expected: tuple[str, ...], *, answers: tuple[str, ...] = (), fac
 def _of_values(read: Sequence[Statement], expected: Sequence[str]) -> tuple[NearMiss, ...]:
     """Return near misses with a value changed in the expected text or act, all of it together if that has one.
 
-    If that leaves less than half of the expected words, those are put as a report about the assistant.
+    If that leaves less than half of the expected words, those are put as a report about the assistant, except in
+    scripts without spaces, where such a report is no answer.
     """
     good = [each for each in read if each.good and each.rule not in _UNSAID]
     if not good:
@@ -66,7 +67,8 @@ def _of_values(read: Sequence[Statement], expected: Sequence[str]) -> tuple[Near
     together = gap.join(each.good for each in good)
     for text, language in [(together, good[0].language), *((each.good, each.language) for each in good[1:])]:
         if made := _both(text, language):
-            if len(expected) == 1 and not all(_has_half(expected[0], each.text) for each in made):
+            is_short = not all(_has_half(expected[0], each.text) for each in made)
+            if len(expected) == 1 and is_short and language not in ("ja", "zh"):
                 told = _both(third_person(expected[0], language), language)
                 made = told if told and told[0].rule == made[0].rule else made
             return tuple(_near_miss(each, language, turn) for turn, each in enumerate(made))

@@ -326,7 +326,7 @@ _FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is phrase
     "de": (
         re.compile(rf"^(?:Der |Die |Das )?{_WHO} (?:sagt|bestätigt|teilt|nennt|erklärt|gibt|informiert|antwortet|soll)"
                    r"[^,]*, dass (?P<said>.+?)\.?$"),
-        "Die Auskunft lautet, dass {}.",
+        "Ich kann Ihnen mitteilen, dass {}.",
         "Es ist nicht so, dass {}.",
     ),
     "nl": (
@@ -414,9 +414,25 @@ def _foreign(text: str) -> Statement | None:
 
 
 def _foreign_statement(language: str, said: str, says: str, denies: str) -> Statement:
-    good = says.format(said)
+    good = says.format(said if language != "ja" else _polite(said))
     good = good if language in ("de", "nl") else f"{good[0].upper()}{good[1:]}"
     return Statement(good, language, contraries=(denies.format(said),) * 2)
+
+
+_POLITE = (  # how a plain Japanese sentence ends, and how an assistant puts it
+    (
+        re.compile(r"(?<=[々一-龠ァ-ヶー0-9A-Za-z])(?:だ|である)?$|(?<=まで)(?:だ|である)?$|(?<=から)(?:だ|である)$"),
+        "です",
+    ),
+    (re.compile(r"する?$"), "します"),
+    (re.compile(r"く$"), "きます"),
+    (re.compile(r"(?<=[にがはで])ある$"), "あります"),
+)
+_ACT = re.compile(r"^(?:アシスタント|ボット|エージェント|AI|チャットボット)(?:は|が)、?(?P<said>.+?)する?。?$")
+
+
+def _polite(said: str) -> str:
+    return next((pattern.sub(end, said) for pattern, end in _POLITE if pattern.search(said)), said)
 
 
 def _as_it_is(text: str, language: str) -> Statement:
@@ -425,6 +441,8 @@ def _as_it_is(text: str, language: str) -> Statement:
     if found := lead.match(text) if lead else None:
         _, says, denies = _FOREIGN[language]
         return _foreign_statement(language, found["said"], says, denies)
+    if language == "ja" and (act := _ACT.match(text)):
+        return Statement(f"{act['said']}しました。", language)
     return Statement(_sentence(text), language)
 
 

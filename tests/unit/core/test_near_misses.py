@@ -46,12 +46,26 @@ def test_an_expectation_is_answered_wrongly_by_its_rule_and_in_its_language(pair
         ("Bot does not offer any refund", "I would like to offer you a refund."),
         ("Bot never asks for the password", "Could you please tell me your password?"),
         ("Bot asks for the date before it books the table", "I have booked the table, without your date."),
-        ("Der Bot sagt, dass das Frühstück 12 Euro kostet", "Die Auskunft lautet, dass das Frühstück 25 Euro kostet."),
+        (
+            "Der Bot sagt, dass das Frühstück 12 Euro kostet",
+            "Ich kann Ihnen mitteilen, dass das Frühstück 25 Euro kostet.",
+        ),
         ("助手说您的订单将于星期五送达", "您的订单将于星期日送达。"),
+        ("ボットは料金が3000円であることを説明する", "料金が4003円です。"),
+        ("アシスタントは、注文F2210が金曜日に届くと伝える", "注文F2210が日曜日に届きます。"),
+        ("ボットは予約を5月12日に変更する", "予約を5月19日に変更しました。"),
+        ("エージェントは会議を水曜日に移す", "会議を金曜日に移しました。"),
     ],
 )
 def test_one_thing_is_wrong(expected: str, wrong: str) -> None:
     assert statements(expected)[0] == wrong
+
+
+@pytest.mark.parametrize(
+    "expected", ["アシスタントは配送料が500円だと伝える", "返金額は1万円です", "手数料は￥500です", "价格是30元"]
+)
+def test_yen_and_yuan_are_amounts(expected: str) -> None:
+    assert {each.rule for each in near_misses((expected,))} == {"amount"}
 
 
 def test_the_second_has_another_value() -> None:
