@@ -2,11 +2,12 @@
 
 judge-test  ──▶ JudgeLicence ──▶ the store, under a key of judge, form of reply, prompt and options
 the run     ◀── the licence under its own key; another model, prompt or option has another key, so none
+            ──▶ the near misses that it showed, and the day on which canaries noticed another model
 every report ◀─ one line
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -30,7 +31,11 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeLicence:
-    """The test of a judge: when, with which result; `form` is how it judged, `key` the setting it is valid for."""
+    """The test of a judge: when, with which result; `form` is how it judged, `key` the setting it is valid for.
+
+    `in_runs` are the near misses of runs since then; `seen` is whether it was right about each, by the control's key.
+    `changed` is the day on which canaries noticed another model behind its name.
+    """
 
     key: str
     judge: str
@@ -40,14 +45,20 @@ class JudgeLicence:
     right_answers: Stream
     calls: int
     tokens: int
+    in_runs: Stream | None = None
+    seen: Mapping[str, bool] = field(default_factory=dict)
+    changed: str = ""
 
     @property
     def is_licensed(self) -> bool:
-        """Whether it is proven to find more than three in four of both kinds."""
-        return self.near_misses.passed and self.right_answers.passed
+        """Whether it is proven to find more than three in four of both kinds, and nothing since speaks against it."""
+        is_proven = self.near_misses.passed and self.right_answers.passed
+        return is_proven and not self.changed and (self.in_runs is None or self.in_runs.passed)
 
     def __str__(self) -> str:
         found = f"near misses {self.near_misses}, right answers {self.right_answers}"
+        found += f", near misses of runs since {self.in_runs}" if self.in_runs else ""
+        found += f"; on {self.changed} another model answered by this name: test it again" if self.changed else ""
         word = "licensed" if self.is_licensed else "NOT LICENSED"
         return f"judge {self.judge} ({self.form}): {word}, tested {self.tested:%Y-%m-%d}: {found}"
 
@@ -59,7 +70,10 @@ class JudgeLicence:
     def of(cls, encoded: Mapping[str, Any]) -> "JudgeLicence":
         """Return the licence that was encoded so."""
         found: dict[str, Any] = {name: encoded[name] for name in ("key", "judge", "form", "calls", "tokens")}
-        found |= {name: Stream(**encoded[name]) for name in ("near_misses", "right_answers")}
+        found |= {
+            name: Stream(**encoded[name]) for name in ("near_misses", "right_answers", "in_runs") if encoded.get(name)
+        }
+        found |= {name: encoded[name] for name in ("seen", "changed") if name in encoded}
         return cls(**found, tested=datetime.fromisoformat(encoded["tested"]))
 
 

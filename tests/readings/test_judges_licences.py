@@ -217,3 +217,93 @@ async def test_an_own_near_miss_of_the_run_is_counted() -> None:
     result = await engine(reading()).evaluate([order], lambda message, state: "On Friday.")
 
     assert "judge scripted/model: near misses of this run 1 of 1" in result.run.notes
+
+
+async def app(message: str) -> str:
+    return "It arrives on Sunday."
+
+
+class TestWhatRunsAdd:
+    """A run's near misses count towards the licence of its judge; so does another model behind its name."""
+
+    @staticmethod
+    def suite(*days: str) -> list[ScenarioTest]:
+        return [
+            ScenarioTest(
+                title=day,
+                given="A customer",
+                when="They ask when their order comes",
+                sample_size=3,
+                max_turns=1,
+                then=Expectation(
+                    expected_behavior=f"The assistant says that the order arrives on {day}",
+                    rubric=["It does not.", "It does."],
+                    evaluator=SuccessRateEvaluator(min_proportion=0.5),
+                ),
+            )
+            for day in days
+        ]
+
+    @staticmethod
+    def judging(store: Path, *, passes_near_misses: bool = False, **options: Any) -> Engine:
+        def rate(request: Any) -> Any:
+            if request.control is None:
+                return judge_reply(9 if is_right(request) else 2, "It says so.")
+            return judge_reply(9 if passes_near_misses and "Thank you" in request.conversation[-1].content else 2)
+
+        return engine(rate, store, **options)
+
+    async def notes(self, judging: Engine, *days: str) -> str:
+        result = await judging.evaluate(self.suite(*days), app)
+        return " ".join(result.run.notes)
+
+    async def test_each_near_miss_counts_once_however_often_it_is_shown(self, tmp_path: Path) -> None:
+        store = tmp_path / "runs.db"
+        await self.judging(store).test_judge()
+        for _ in range(2):
+            await self.notes(self.judging(store), "Friday", "Monday")
+
+        found = await self.notes(self.judging(store), "Friday")
+
+        assert ": licensed, tested" in found
+        assert "near misses of runs since 2 of 2 [" in found
+
+    async def test_a_judge_that_passes_too_many_of_them_is_licensed_no_more(self, tmp_path: Path) -> None:
+        store = tmp_path / "runs.db"
+        await self.judging(store).test_judge()
+        days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+        await self.judging(store, passes_near_misses=True).evaluate(self.suite(*days), app)
+
+        with pytest.raises(DefinitionError, match=r"NOT LICENSED.* near misses of runs since 0 of 5 \[0%, 45%\]"):
+            await self.judging(store, require_judge_test=True).evaluate(self.suite("Friday"), app)
+        await self.judging(store).test_judge()
+        assert "near misses of runs" not in await self.notes(self.judging(store, require_judge_test=True), "Friday")
+
+    async def test_a_panel_is_not_judged_by_what_one_of_it_gave(self, tmp_path: Path) -> None:
+        store = tmp_path / "runs.db"
+        panel = [ScriptedModel({"judge": reading(), "control": [judge_reply(2)]}, f"scripted/{n}") for n in "ab"]
+
+        def engine_of_two() -> Engine:
+            return Engine(panel, "offline/user", store=store, rubric_folder=None, display="none", seed=1)
+
+        await engine_of_two().test_judge()
+        await engine_of_two().evaluate(self.suite("Friday"), app)
+
+        assert "near misses of runs" not in await self.notes(engine_of_two(), "Friday")
+
+    async def test_another_model_behind_the_name_ends_the_licence(self, tmp_path: Path) -> None:
+        store, folder = tmp_path / "runs.db", tmp_path / "kept"
+        await self.judging(store).test_judge()
+        await self.judging(store, canary_folder=folder).evaluate(self.suite("Friday"), app)
+        before = await self.notes(self.judging(store), "Friday")
+        await engine(lambda _: judge_reply(8, "Fine."), store, canary_folder=folder).evaluate(self.suite("Friday"), app)
+
+        assert ": licensed, tested" in before
+        with pytest.raises(DefinitionError, match="another model answered by this name: test it again"):
+            await self.judging(store, require_judge_test=True).evaluate(self.suite("Friday"), app)
+
+    async def test_a_licence_from_before_runs_added_to_it_is_read(self) -> None:
+        found = await engine(reading()).test_judge()
+        older = {name: value for name, value in found.encoded().items() if name not in ("in_runs", "seen", "changed")}
+
+        assert JudgeLicence.of(older) == found

@@ -1,20 +1,30 @@
 """The licence of a run's judges: looked up in the store before the first call, and named in the record."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from itertools import chain
 
 import anyio.to_thread
 
 from simeval.core.escalation import judges_said
 from simeval.core.journal import Journal
-from simeval.core.licences import JudgeForm, JudgeLicence
+from simeval.core.licences import JudgeForm, JudgeLicence, Stream
+from simeval.core.logs import log
 from simeval.engine.parts import RunPart
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.run_context import RunContext
-from simeval.errors import DefinitionError
+from simeval.errors import DefinitionError, StoreError
 from simeval.extras.judge_test import material
+from simeval.results.suite import SuiteResult
+from simeval.stats.binomial import clopper_pearson
+from simeval.store.journal import RunResult
+
+BAR = 0.75  # the share that is to be proven of each kind
+LEVEL = 0.05  # the error of a test, on each side
 
 
 class LicencePart(RunPart):
@@ -35,6 +45,21 @@ class LicencePart(RunPart):
         """Return a line for each form."""
         return [self._line(form) for form in self._found]
 
+    def end(self, result: RunResult) -> None:
+        """Count the near misses that the run showed, if one judge rates alone and once, as they were rated."""
+        if len(self.context.judges) > 1 or self.context.settings.judge_repeats > 1:
+            return
+        seen: dict[JudgeForm, dict[str, bool]] = {}
+        results = result if isinstance(result, SuiteResult) else ()
+        for each in chain.from_iterable(scenario.expectations for scenario in results):
+            if each.prepared is not None:
+                form: JudgeForm = "criteria" if each.prepared.rubric is None else "rating"
+                shown = [control for control in each.prepared.controls if control.control == "near_miss"]
+                seen.setdefault(form, {}).update((control.key, control.is_right) for control in shown)
+        for form, found in seen.items():
+            if found and self._found.get(form):
+                change_in(self.context, form, partial(with_seen, seen=found))
+
     def _line(self, form: JudgeForm) -> str:
         licence, context = self._found[form], self.context
         if licence is not None:
@@ -53,6 +78,29 @@ async def _kept(context: RunContext, form: JudgeForm) -> JudgeLicence | None:
     if not isinstance(store, Database):
         return None
     return await anyio.to_thread.run_sync(licence_under, store, licence_key(context, form))
+
+
+def with_seen(licence: JudgeLicence, seen: Mapping[str, bool]) -> JudgeLicence:
+    """Return a licence with further near misses of runs; one that is shown again counts once, as rated last.
+
+    It stands unless the judge is proven to find fewer of them than it was tested for.
+    """
+    both = {**licence.seen, **seen}
+    right, n = sum(both.values()), len(both)
+    low, high = clopper_pearson(right, n, LEVEL)
+    return replace(licence, seen=both, in_runs=Stream(right=right, n=n, passed=high >= BAR, low=low, high=high))
+
+
+def change_in(context: RunContext, form: JudgeForm, change: Callable[[JudgeLicence], JudgeLicence]) -> None:
+    """Change the licence of a run's judges, if its store has one; a store that fails is told of, and ends no run."""
+    from simeval.store.database import Database
+    from simeval.store.licences import change_licence
+
+    if isinstance(context.store, Database):
+        try:
+            change_licence(context.store, licence_key(context, form), change)
+        except StoreError as error:
+            log.warning(f"the judge's licence could not be brought up to date: {error}")
 
 
 def keep_in(store: Journal | None, licence: JudgeLicence) -> None:

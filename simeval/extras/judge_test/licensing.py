@@ -22,7 +22,7 @@ from simeval.errors import CannotTell, DefinitionError, ModelError, ModelErrorKi
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.extras.judge_test import material
 from simeval.extras.judge_test.licence_material import LicenceCase, licence_cases
-from simeval.extras.judge_test.licences import form_said, licence_key
+from simeval.extras.judge_test.licences import BAR, LEVEL, form_said, licence_key
 from simeval.models.provider_table import is_embedded
 from simeval.scorers.llm.panel import at_once
 from simeval.stats.binomial import clopper_pearson
@@ -30,8 +30,8 @@ from simeval.stats.planning import optimal_sample
 from simeval.stats.sequential import Design
 from simeval.suites.scenario import Expectation
 
-BAR, GOOD = 0.75, 0.95  # the share to be proven, and the share of a judge that shall earn it
-LEVEL, POWER = 0.05, 0.975
+GOOD = 0.95  # the share of a judge that shall earn it
+POWER = 0.975
 OF_THE_JUDGE: tuple[ModelErrorKind, ...] = ("malformed", "withheld", "content")  # others say nothing of it
 
 

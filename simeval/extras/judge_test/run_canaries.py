@@ -1,7 +1,12 @@
 """The canaries of a run: each of its judges is asked once, before the first trial."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+
+import anyio.to_thread
 
 from simeval.core.licences import CanaryFinding
 from simeval.core.logs import log
@@ -9,6 +14,7 @@ from simeval.engine.parts import RunPart
 from simeval.engine.plans.budget import Spending
 from simeval.engine.run_context import RunContext
 from simeval.extras.judge_test.battery import ask_canary, canary_requests, kept_canary
+from simeval.extras.judge_test.licences import change_in, forms_of
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import GradeRequest
@@ -48,7 +54,7 @@ class CanaryPart(RunPart):
     async def before_trials(self, spending: Spending) -> Sequence[str]:
         """Return what is found of each judge; nobody is asked where no trial could be paid for after that.
 
-        Raises as `ask_canary`.
+        A licence of judges of which one has changed is valid no more. Raises as `ask_canary`.
         """
         admission = spending.admits(in_flight=0, finished=0)
         if admission != "go":
@@ -57,4 +63,9 @@ class CanaryPart(RunPart):
         for each in found:
             if each.has_changed or each.problem:
                 log.warning(str(each))
+        if any(each.has_changed for each in found):
+            today = f"{datetime.now(UTC):%Y-%m-%d}"
+            for form in forms_of(self.plans):
+                change = partial(change_in, self.context, form, partial(replace, changed=today))
+                await anyio.to_thread.run_sync(change)
         return [str(each) for each in found]
