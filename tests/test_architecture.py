@@ -81,6 +81,15 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize("module", ["simeval.cli.runs", "simeval.results.suite", "simeval.evaluators.base"])
+def test_scipy_special_is_loaded_only_to_compute(module: str) -> None:
+    code = f"import sys, {module}\nprint('scipy.special' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "False"
+
+
 def test_exception_is_caught_in_one_place_of_the_engine() -> None:
     broad = {
         name

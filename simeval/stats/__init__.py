@@ -25,7 +25,8 @@
     monitor        alarms on live traffic
     approximate    intervals for drawing, never for verdicts
 
-Each is a module; `simeval.stats.binomial.clopper_pearson(29, 30, 0.05)`. None loads scipy.stats when imported.
+Each is a module; `simeval.stats.binomial.clopper_pearson(29, 30, 0.05)`.
+None loads scipy.special before it computes, nor scipy.stats when imported.
 """
 
 from simeval.core.faces import attach

@@ -17,7 +17,7 @@ proportion", Statistical Science 16.
 
 from math import sqrt
 
-from scipy.special import betaincinv, ndtri
+import scipy
 
 
 def wilson(successes: int, n: int, alpha: float) -> tuple[float, float]:
@@ -28,7 +28,7 @@ def wilson(successes: int, n: int, alpha: float) -> tuple[float, float]:
     """
     if n == 0:
         return 0.0, 1.0
-    z = -float(ndtri(alpha))
+    z = -float(scipy.special.ndtri(alpha))
     centre = (successes + z**2 / 2) / (n + z**2)
     half = z * sqrt(successes * (n - successes) / n + z**2 / 4) / (n + z**2)
     low = 0.0 if successes == 0 else max(0.0, centre - half)
@@ -45,4 +45,4 @@ def jeffreys(successes: int, n: int, alpha: float) -> tuple[float, float]:
     if n == 0:
         return 0.0, 1.0
     shape = successes + 0.5, n - successes + 0.5
-    return float(betaincinv(*shape, alpha)), float(betaincinv(*shape, 1 - alpha))
+    return float(scipy.special.betaincinv(*shape, alpha)), float(scipy.special.betaincinv(*shape, 1 - alpha))

@@ -8,8 +8,8 @@ from itertools import pairwise
 from math import ceil, isclose, log, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc, betaincinv, ndtri
 
 _SEARCHED = (300, 3_000)  # sample sizes looked through one block after another, because most answers are small
 _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
@@ -20,7 +20,7 @@ def p_at_least(successes: int, n: int, p0: float) -> float:
 
     Hypothesis: the rate is at most p0. With n = 0 the p-value is 1.
     """
-    return 1.0 if successes <= 0 else float(bdtrc(successes - 1, n, p0))
+    return 1.0 if successes <= 0 else float(scipy.special.bdtrc(successes - 1, n, p0))
 
 
 def p_at_most(successes: int, n: int, p0: float) -> float:
@@ -28,7 +28,7 @@ def p_at_most(successes: int, n: int, p0: float) -> float:
 
     Hypothesis: the rate is at least p0. With n = 0 the p-value is 1.
     """
-    return 1.0 if successes >= n else float(bdtr(successes, n, p0))
+    return 1.0 if successes >= n else float(scipy.special.bdtr(successes, n, p0))
 
 
 def clopper_pearson(successes: int, n: int, alpha: float) -> tuple[float, float]:
@@ -37,8 +37,8 @@ def clopper_pearson(successes: int, n: int, alpha: float) -> tuple[float, float]
     The lower bound is above p0 exactly when `p_at_least(successes, n, p0)` is below alpha, and so on the
     other side: interval and tests never disagree.
     """
-    low = 0.0 if successes == 0 else float(betaincinv(successes, n - successes + 1, alpha))
-    high = 1.0 if successes == n else float(betaincinv(successes + 1, n - successes, 1 - alpha))
+    low = 0.0 if successes == 0 else float(scipy.special.betaincinv(successes, n - successes + 1, alpha))
+    high = 1.0 if successes == n else float(scipy.special.betaincinv(successes + 1, n - successes, 1 - alpha))
     return low, high
 
 
@@ -54,7 +54,7 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 def most_misses(n: int, p0: float, alpha: float) -> int:
     """Return the most failures in n trials that still prove a rate above p0 at alpha; -1 if even 0 do not."""
-    return int(np.searchsorted(bdtr(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
+    return int(np.searchsorted(scipy.special.bdtr(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
 
 
 def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: int = 20_000) -> int | None:
@@ -80,7 +80,9 @@ def about_n_for_power(p0: float, p1: float, *, alpha: float, power: float) -> in
     """
     if p1 <= p0:
         return None
-    spread = float(ndtri(1 - alpha)) * sqrt(p0 * (1 - p0)) + float(ndtri(power)) * sqrt(p1 * (1 - p1))
+    spread = float(scipy.special.ndtri(1 - alpha)) * sqrt(p0 * (1 - p0)) + float(scipy.special.ndtri(power)) * sqrt(
+        p1 * (1 - p1)
+    )
     return max(minimum_n(p0, alpha), ceil((spread / (p1 - p0)) ** 2))
 
 
@@ -90,7 +92,7 @@ def critical_successes(n: ArrayLike, p0: float, alpha: float) -> NDArray[np.int6
     low, high = np.zeros_like(size), size + 1  # the answer is in (low, high]
     while np.any(high - low > 1):
         middle = (low + high) // 2
-        proves = bdtrc(np.maximum(middle - 1, 0), size, p0) <= alpha * (1 + _TIE)
+        proves = scipy.special.bdtrc(np.maximum(middle - 1, 0), size, p0) <= alpha * (1 + _TIE)
         high = np.where(proves & (high - low > 1), middle, high)
         low = np.where(~proves & (high - low > 1), middle, low)
     return high
@@ -100,7 +102,7 @@ def power(n: ArrayLike, p0: float, p1: float, *, alpha: float) -> NDArray[np.flo
     """Return, for each sample size, the chance that a true rate of p1 proves "above p0"."""
     size = np.asarray(n, dtype=np.int64)
     needed = critical_successes(size, p0, alpha)
-    return np.where(needed <= size, bdtrc(np.maximum(needed - 1, 0), size, p1), 0.0)
+    return np.where(needed <= size, scipy.special.bdtrc(np.maximum(needed - 1, 0), size, p1), 0.0)
 
 
 def _first_n_for_power(n: NDArray[np.int64], p0: float, p1: float, alpha: float, wanted: float) -> int | None:

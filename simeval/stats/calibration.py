@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from simeval.stats.binomial import clopper_pearson
 
@@ -75,7 +75,7 @@ def ppi_mean(
         raise ValueError("There are no labelled or no unlabelled conversations; PPI needs both.")
     difference = people - judged
     error = sqrt(float(others.var()) / others.size + float(difference.var()) / difference.size)
-    estimate, margin = float(others.mean() + difference.mean()), float(ndtri(1 - alpha)) * error
+    estimate, margin = float(others.mean() + difference.mean()), float(scipy.special.ndtri(1 - alpha)) * error
     cut = np.clip([estimate, estimate - margin, estimate + margin], *(bounds or (-np.inf, np.inf)))
     return CorrectedEstimate(float(cut[0]), error, lower=float(cut[1]), upper=float(cut[2]))
 
@@ -117,7 +117,7 @@ def rogan_gladen(
         + (1 - estimate) ** 2 * specificity * (1 - specificity) / n_negative
     )
     error = sqrt(variance) / informed
-    margin = float(ndtri(1 - alpha)) * error
+    margin = float(scipy.special.ndtri(1 - alpha)) * error
     lower, upper = np.clip([estimate - margin, estimate + margin], 0.0, 1.0)
     return CorrectedEstimate(estimate, error, lower=float(lower), upper=float(upper))
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import nan, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincinv, stdtr, stdtrit
 
 from simeval.core.arrays import Numbers
 from simeval.stats.mean import lower_bound, p_above, p_below, upper_bound
@@ -131,7 +131,7 @@ def cluster_ratio(good: Numbers, sizes: Numbers, *, p0: float | None = None) -> 
         independent_standard_error=sqrt(ratio * (1 - ratio) / n) if n else nan,
         df=max(groups - 1, 0),
         t=t,
-        p_pass=None if t is None else float(stdtr(groups - 1, -t)),
+        p_pass=None if t is None else float(scipy.special.stdtr(groups - 1, -t)),
     )
 
 
@@ -153,8 +153,12 @@ def korn_graubard(good: Numbers, sizes: Numbers, *, alpha: float) -> ClusterInte
     if groups < 2:
         return ClusterInterval(ratio, 0.0, 1.0, effective_n=float(groups), n_clusters=groups)
     effective = _effective_n(counts, turns, alpha)
-    low = 0.0 if ratio == 0 else float(betaincinv(effective * ratio, effective * (1 - ratio) + 1, alpha))
-    high = 1.0 if ratio == 1 else float(betaincinv(effective * ratio + 1, effective * (1 - ratio), 1 - alpha))
+    low = 0.0 if ratio == 0 else float(scipy.special.betaincinv(effective * ratio, effective * (1 - ratio) + 1, alpha))
+    high = (
+        1.0
+        if ratio == 1
+        else float(scipy.special.betaincinv(effective * ratio + 1, effective * (1 - ratio), 1 - alpha))
+    )
     return ClusterInterval(ratio, low, high, effective_n=effective, n_clusters=groups)
 
 
@@ -242,5 +246,5 @@ def _effective_n(counts: NDArray[np.float64], turns: NDArray[np.float64], alpha:
     if variance == 0:
         return float(turns.size)
     ratio = float(counts.sum()) / n
-    correction = float(stdtrit(n - 1, alpha)) / float(stdtrit(turns.size - 1, alpha))
+    correction = float(scipy.special.stdtrit(n - 1, alpha)) / float(scipy.special.stdtrit(turns.size - 1, alpha))
     return min(n, ratio * (1 - ratio) / variance * correction**2)

@@ -15,8 +15,8 @@ The second form shows that E falls as p0 rises, so the rates that are not reject
 """
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import betaincc, betaln
 
 from simeval.core.arrays import Floats
 
@@ -113,8 +113,8 @@ def _lower(successes: Floats, failures: Floats, alpha: float) -> Floats:
 
 
 def _log_mixture(successes: Floats, failures: Floats, p0: Floats) -> Floats:
-    tail = betaincc(successes + 1, failures + 1, p0)
-    log_tail = np.log(np.maximum(tail, _SMALLEST_TAIL)) + betaln(successes + 1, failures + 1)
+    tail = scipy.special.betaincc(successes + 1, failures + 1, p0)
+    log_tail = np.log(np.maximum(tail, _SMALLEST_TAIL)) + scipy.special.betaln(successes + 1, failures + 1)
     result = np.asarray(log_tail - np.log1p(-p0) - successes * np.log(p0) - failures * np.log1p(-p0))
     far = np.asarray(tail < _SMALLEST_TAIL)
     if far.any():

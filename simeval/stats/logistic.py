@@ -9,8 +9,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from simeval.core.arrays import Floats, Numbers
 from simeval.core.seeds import derive
@@ -27,7 +27,7 @@ class Logistic:
 
     def probabilities(self, features: Floats) -> Floats:
         """Return the probability of each row."""
-        found: Floats = expit(self.bias + features @ self.weights)
+        found: Floats = scipy.special.expit(self.bias + features @ self.weights)
         return found
 
 
@@ -48,7 +48,7 @@ def fit_logistic(features: Floats, labels: Numbers, *, penalty: float = 1.0) -> 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         bias, weights = parameters[0], parameters[1:]
         logits = bias + features @ weights
-        error = expit(logits) - truth
+        error = scipy.special.expit(logits) - truth
         value = np.logaddexp(0.0, logits).sum() - truth @ logits + penalty / 2 * weights @ weights
         return float(value), np.concatenate([[error.sum()], features.T @ error + penalty * weights])
 

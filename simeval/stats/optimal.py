@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
-from scipy.special import expit, logit
+import scipy
 
 from simeval.core.arrays import Floats
 from simeval.stats.sequential import Design, design
@@ -169,7 +169,7 @@ def optimal_design(
 
 def _games(spending: Design, promise: Promise, expected: float | None) -> Iterator[Game]:
     """Yield the games to try: each place of the average among the rates, then with less that may be lost."""
-    rates = expit(logit(spending.p0) + _ODDS)
+    rates = scipy.special.expit(scipy.special.logit(spending.p0) + _ODDS)
     power = _power(spending, rates)
     held = np.unique(np.minimum(np.searchsorted(power, _POWERS), rates.size - 1))
     may_miss, miss_mean = 1 - power[held], 1 - average_power(spending)
@@ -360,7 +360,7 @@ def _made(
         promise=promise,
         expected=expected,
     )
-    rates = expit(logit(made.p0) + _CHECKED)
+    rates = scipy.special.expit(scipy.special.logit(made.p0) + _CHECKED)
     keeps_level = made.characteristics(made.p0).prob_pass <= made.alpha
     keeps_power = bool(np.all(_power(made, rates) >= _power(spending, rates) - promise.loss + _BETWEEN))
     if promise.mean_loss is not None:

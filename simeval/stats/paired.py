@@ -13,8 +13,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import bdtrc, ndtr, ndtri
 
 from simeval.core.arrays import Floats
 from simeval.stats.binomial import p_at_least, p_at_most
@@ -102,14 +102,16 @@ def paired_not_worse(both: int, new_only: int, old_only: int, neither: int, *, m
     if n == 0:
         return MarginTest(1.0, exact=True)
     if n > _MOST_PAIRS:
-        return MarginTest(float(ndtr(-_score_of(new_only, old_only, n, -margin))), exact=False)
+        return MarginTest(float(scipy.special.ndtr(-_score_of(new_only, old_only, n, -margin))), exact=False)
     old_counts = np.arange(n + 1)
     one_fewer = np.minimum(_first_extreme(new_only, old_only, n, margin) - 1, n - old_counts)
 
     def probability(old_shares: Floats) -> Floats:
         weights = binomial_weights(old_counts, n, old_shares[:, None])
         new_given_not_old = np.clip((old_shares - margin) / (1 - old_shares), 0, 1)
-        total: Floats = np.sum(weights * bdtrc(one_fewer, n - old_counts, new_given_not_old[:, None]), axis=1)
+        total: Floats = np.sum(
+            weights * scipy.special.bdtrc(one_fewer, n - old_counts, new_given_not_old[:, None]), axis=1
+        )
         return total
 
     return MarginTest(supremum(probability, max(0.0, margin), (1 + margin) / 2, n=n), exact=True)
@@ -131,7 +133,7 @@ def paired_difference_interval(
 
 
 def _lower_bound(new_only: int, old_only: int, n: int, alpha: float) -> float:
-    critical = -float(ndtri(alpha))
+    critical = -float(scipy.special.ndtri(alpha))
     rejected, kept = -1.0, (new_only - old_only) / n
     for _ in range(_HALVINGS):
         middle = (rejected + kept) / 2

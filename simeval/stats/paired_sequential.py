@@ -14,8 +14,8 @@ from functools import lru_cache
 from math import ceil, pi, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from simeval.core.arrays import Floats
 from simeval.stats.paired import tango_score
@@ -199,7 +199,9 @@ def _walked(
     walk, gone, found = PairedWalk(*_chances(angles, margin), looks[-1]), np.zeros(len(angles)), []
     for look, may_be_spent in zip(looks, spent, strict=True):
         walk.advance(look)
-        p = _p_values(walk.mass, gone, look, margin, may_be_spent * (1 + _ROUNDING), least=-float(ndtri(2 * alpha)))
+        p = _p_values(
+            walk.mass, gone, look, margin, may_be_spent * (1 + _ROUNDING), least=-float(scipy.special.ndtri(2 * alpha))
+        )
         gone = gone + walk.stop(p <= may_be_spent * (1 + _ROUNDING))
         found.append(p)
     return tuple(found), gone

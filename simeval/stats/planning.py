@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
+import scipy
 
 from simeval.stats import binomial
 from simeval.stats.betting import p_values
@@ -66,7 +66,7 @@ def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]
     found: list[tuple[int, int]] = []
     n = binomial.minimum_n(p0, alpha)
     for misses in range(count):
-        while bdtr(misses, n, 1 - p0) > alpha * (1 + 1e-12):
+        while scipy.special.bdtr(misses, n, 1 - p0) > alpha * (1 + 1e-12):
             n += 1
         found.append((n, misses))
     return found
@@ -137,9 +137,11 @@ def mcnemar_power(n: int, new_only: float, old_only: float, *, alpha: float) -> 
     if differing <= 0:
         return 0.0
     pairs = np.arange(n + 1)
-    chance = bdtr(pairs, n, differing) - np.where(pairs > 0, bdtr(np.maximum(pairs - 1, 0), n, differing), 0.0)
+    chance = scipy.special.bdtr(pairs, n, differing) - np.where(
+        pairs > 0, scipy.special.bdtr(np.maximum(pairs - 1, 0), n, differing), 0.0
+    )
     needed = binomial.critical_successes(pairs, 0.5, alpha)
-    proves = np.where(needed <= pairs, bdtrc(np.maximum(needed - 1, 0), pairs, new_only / differing), 0.0)
+    proves = np.where(needed <= pairs, scipy.special.bdtrc(np.maximum(needed - 1, 0), pairs, new_only / differing), 0.0)
     return float(chance @ proves)
 
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from math import ceil, floor
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc
 
 from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Design
@@ -24,8 +24,8 @@ def interval_ranks(n: int, quantile: float, alpha: float) -> tuple[int, int]:
     if n == 0:
         return 0, 1
     k = np.arange(n + 1)
-    lower = int(np.sum(bdtr(k, n, quantile) <= alpha))
-    tail = np.concatenate([[1.0], bdtrc(k[:-1], n, quantile)])  # P(Bin >= k) for k = 0..n
+    lower = int(np.sum(scipy.special.bdtr(k, n, quantile) <= alpha))
+    tail = np.concatenate([[1.0], scipy.special.bdtrc(k[:-1], n, quantile)])  # P(Bin >= k) for k = 0..n
     upper = int(np.argmax(tail <= alpha)) if np.any(tail <= alpha) else n + 1
     return lower, upper
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import comb, nan, sqrt
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from simeval.stats.mean import lower_bound, upper_bound
 
@@ -70,5 +70,5 @@ def _over_tasks(values: list[float], k: int, alpha: float) -> RepeatedSuccess:
         low, high = lower_bound(values, alpha, low=0.0), upper_bound(values, alpha, high=1.0)
         return RepeatedSuccess(value, low, high, standard_error=0.0, k=k, n_tasks=groups)
     error = float(np.std(values, ddof=1)) / sqrt(groups)
-    margin = -float(stdtrit(groups - 1, alpha)) * error
+    margin = -float(scipy.special.stdtrit(groups - 1, alpha)) * error
     return RepeatedSuccess(value, max(0.0, value - margin), min(1.0, value + margin), error, k=k, n_tasks=groups)

@@ -23,8 +23,8 @@ from functools import cached_property, lru_cache
 from typing import Literal, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 StopRule = Literal["gate", "verdict"]
 Boundary = Literal["pass", "end", "bad"]
@@ -264,7 +264,7 @@ def _boundary(p0: float, n_max: int, alpha: float, rho: float, first: int) -> tu
     The first look is at n = `first`: it also gets the level of all n before.
     """
     q = 1 - p0
-    most = int(np.searchsorted(bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
+    most = int(np.searchsorted(scipy.special.bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
     running = np.zeros(most + 1)  # P(still running with f failures); more failures never matter for a pass
     running[0] = 1.0
     spent = 0.0

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincc, betaln, gammaln
 
 from simeval.core.arrays import Floats
 from simeval.stats.binomial import most_misses
@@ -44,8 +44,10 @@ def log_mean(successes: Bounds, failures: Bounds, lowest: float, good: float = 0
 
     They weigh all alike, or as after `good` successes and `bad` failures.
     """
-    share = betaincc(successes + good + 1, failures + bad + 1, lowest) / betaincc(good + 1, bad + 1, lowest)
-    all_rates = betaln(successes + good + 1, failures + bad + 1) - betaln(good + 1, bad + 1)
+    share = scipy.special.betaincc(successes + good + 1, failures + bad + 1, lowest) / scipy.special.betaincc(
+        good + 1, bad + 1, lowest
+    )
+    all_rates = scipy.special.betaln(successes + good + 1, failures + bad + 1) - scipy.special.betaln(good + 1, bad + 1)
     return np.where(share > 0, all_rates + np.log(np.where(share > 0, share, 1.0)), -np.inf)
 
 
@@ -150,7 +152,11 @@ class Game:
         of_path = (np.log(mean) + largest)[:, 0]
         with np.errstate(over="ignore"):
             good = np.minimum(np.exp(of_path[1:] - of_path[:-1]), 1.0)
-        ways = gammaln(first + 1) - gammaln(failures[0] + 1) - gammaln(np.maximum(first - failures[0], 0) + 1)
+        ways = (
+            scipy.special.gammaln(first + 1)
+            - scipy.special.gammaln(failures[0] + 1)
+            - scipy.special.gammaln(np.maximum(first - failures[0], 0) + 1)
+        )
         start = np.where(failures[0] <= first, np.exp(ways + of_path[first]), 0.0)
         return cls(n_max, first, alpha, may_miss, every[:, :-1], every[:, -1], good, start)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import exp, nan
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincinv, chdtri
 
 from simeval.core.arrays import Floats
 
@@ -134,15 +134,15 @@ def _levels(alpha: float) -> tuple[Floats, Floats, Floats]:
     first, second = (each.ravel() for each in np.meshgrid(parts, parts))
     inside = first + second <= 1 + 1e-9
     first, second = first[inside], second[inside]
-    least = exp(-float(chdtri(6, alpha)) / 2)
+    least = exp(-float(scipy.special.chdtri(6, alpha)) / 2)
     return least**first, least**second, least ** np.clip(1 - first - second, 0, 1)
 
 
 def _end(successes: int, n: int, level: Floats, *, lower: bool) -> Floats:
     """Return the chances that give a one-sided binomial p-value of `level`."""
     if lower:
-        return betaincinv(successes, n - successes + 1, level) if successes else np.zeros_like(level)
-    return betaincinv(successes + 1, n - successes, 1 - level) if successes < n else np.ones_like(level)
+        return scipy.special.betaincinv(successes, n - successes + 1, level) if successes else np.zeros_like(level)
+    return scipy.special.betaincinv(successes + 1, n - successes, 1 - level) if successes < n else np.ones_like(level)
 
 
 def weighted_kappa(human: NDArray[np.float64], judge: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

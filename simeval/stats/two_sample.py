@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import ceil, hypot, pi, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import bdtrc, gammaln, ndtr, xlog1py, xlogy
 
 from simeval.core.arrays import Floats
 from simeval.stats.approximate import wilson
@@ -114,7 +114,8 @@ def not_worse(new_good: int, new_n: int, old_good: int, old_n: int, *, margin: f
         return MarginTest(1.0, exact=True)
     if new_n * old_n > _MOST_CELLS:
         return MarginTest(
-            float(ndtr(-_score(np.array(new_good), new_n, np.array(old_good), old_n, margin))), exact=False
+            float(scipy.special.ndtr(-_score(np.array(new_good), new_n, np.array(old_good), old_n, margin))),
+            exact=False,
         )
     if old_n > new_n:  # the same question about failures; the sum over the smaller sample is the shorter
         new_good, new_n, old_good, old_n = old_n - old_good, old_n, new_n - new_good, new_n
@@ -122,7 +123,7 @@ def not_worse(new_good: int, new_n: int, old_good: int, old_n: int, *, margin: f
 
     def probability(rates: Floats) -> Floats:
         old = binomial_weights(np.arange(old_n + 1), old_n, rates[:, None] + margin)
-        total: Floats = np.sum(old * bdtrc(first - 1, new_n, rates[:, None]), axis=1)
+        total: Floats = np.sum(old * scipy.special.bdtrc(first - 1, new_n, rates[:, None]), axis=1)
         return total
 
     low, high = max(0.0, -margin), min(1.0, 1 - margin)
@@ -163,8 +164,8 @@ def binomial_weights(k: NDArray[np.int64], n: int, rates: Floats) -> Floats:
     Rates may leave [0, 1] by rounding.
     """
     rates = np.clip(rates, 0.0, 1.0)
-    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    weights: Floats = np.exp(ways + xlogy(k, rates) + xlog1py(n - k, -rates))
+    ways = scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1)
+    weights: Floats = np.exp(ways + scipy.special.xlogy(k, rates) + scipy.special.xlog1py(n - k, -rates))
     return weights
 
 
