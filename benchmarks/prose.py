@@ -32,7 +32,25 @@ PAGES = (
     "docs/explanation/architecture.md",
 )
 KEPT = frozenset(
-    {"core", "datasets", "engine", "evaluators", "models", "scorers", "stats", "store", "suites", "testing"}
+    {
+        "CHANGELOG.md",
+        "README.md",
+        "cli",
+        "core",
+        "datasets",
+        "docs/explanation/architecture.md",
+        "docs/guides/judges.md",
+        "docs/guides/suites.md",
+        "docs/start.md",
+        "engine",
+        "evaluators",
+        "models",
+        "scorers",
+        "stats",
+        "store",
+        "suites",
+        "testing",
+    }
 )  # packages and pages within the limits, which stay there
 
 

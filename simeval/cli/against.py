@@ -1,4 +1,4 @@
-"""What `simeval run --against` does before the run: reads the run, or finds the app, and holds the suite against it."""
+"""The work of `simeval run --against`: read the baseline run, or find the app, and compare the suite with it."""
 
 import re
 from dataclasses import replace
@@ -20,8 +20,8 @@ RUN_ID = re.compile(r"\d{1,8}(-\d{0,6}(-[0-9a-f]{0,6})?)?")  # or how one begins
 def held_against(name: str, suite: Suite, settings: Settings, margin: float) -> tuple[Suite, Settings]:
     """Return a suite whose requirements are those of a comparison with a run, and the settings with that run's seed.
 
-    `name` may also be that of an app, which is asked beside the other one. Raises DefinitionError where nothing can be
-    held against it, or another seed than that of a run is given.
+    `name` may also be that of an app, which is asked beside the other one. Raises DefinitionError if nothing can be
+    compared with it, or another seed than that of a run is given.
     """
     require_share(margin, "--margin", such_as=0.05)
     where = f"--against {name!r}"
@@ -36,7 +36,7 @@ def held_against(name: str, suite: Suite, settings: Settings, margin: float) -> 
 
 
 def _names_app(name: str, where: str) -> bool:
-    """Return whether an app is meant, and not a run. Raises DefinitionError where that cannot be told."""
+    """Return whether an app is meant, and not a run. Raises DefinitionError if that is unclear."""
     is_app = bool(re.match(r"[\w.-]+:", name)) or ("/" in name and not name.endswith(".json"))
     is_run = Path(name).is_file() or name == "last" or bool(RUN_ID.fullmatch(name)) or name.endswith(".json")
     if is_app and Path(name).is_file():

@@ -1,4 +1,4 @@
-"""The baseline of `simeval run`: read before anything is run, and what the run is held against after it."""
+"""The baseline of `simeval run`: read before the run starts, and compared with it after its end."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -26,7 +26,7 @@ from simeval.suites.files import Suite
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A run that another is held against, as `document` has it, and the loss that is tolerated."""
+    """A run to compare another with, as `document` has it, and the tolerated loss."""
 
     document: Mapping[str, Any]
     run: RunDocument
@@ -34,7 +34,7 @@ class Baseline:
 
     @classmethod
     def named(cls, name: str, store: str, margin: float) -> "Baseline":
-        """Return the run of a file or of a store. Raises DefinitionError where nothing can be held against it."""
+        """Return the run of a file or of a store. Raises DefinitionError if nothing can be compared with it."""
         require_share(margin, "--margin", such_as=0.05)
         where = f"baseline {name!r}"
         document = load_result(name, store, where)
@@ -43,14 +43,14 @@ class Baseline:
         return cls(document, run, margin)
 
     def settled(self, settings: Settings) -> Settings:
-        """Return the settings with the seed of the baseline where none is given: its trials are pairs then."""
+        """Return the settings with the seed of the baseline if none is given: its trials are pairs then."""
         is_free = settings.seed is None and settings.resume is None
         return settings.overridden({"seed": self.run.seed}) if is_free else settings
 
     def check(self, suite: Suite, settings: Settings) -> None:
-        """Say what will stand in the way of a proof.
+        """Warn of obstacles to a proof.
 
-        Raises DefinitionError where the suite has nothing in common with the baseline.
+        Raises DefinitionError if the suite has nothing in common with the baseline.
         """
         found = {(title, label) for title, label, _ in requirements_of(self.run)}
         shared = [each for each in suite if any((each.title, label) in found for label in each.labels)]
@@ -83,7 +83,7 @@ class Baseline:
         return said
 
     def held_against(self, result: SuiteResult) -> tuple[SuiteResult, Sequence[Part]]:
-        """Return a result with what came of holding it against the baseline, and the changes as a part of a page."""
+        """Return a result with its comparison with the baseline, and the changes as a part of a page."""
         try:
             comparison = _deciding(compare(self.document, result, margin=self.margin), result)
         except DefinitionError as error:
@@ -94,7 +94,7 @@ class Baseline:
         return replace(result, run=replace(result.run, baseline=gate)), parts
 
     def keep(self, result: SuiteResult, store: str) -> None:
-        """Keep what came of it with the run, where it is in that store."""
+        """Store the comparison with the run, if it is in that store."""
         try:
             with closing(open_database(store)) as database:
                 Runs(database).amend(result)

@@ -1,4 +1,4 @@
-"""The commands with their options; what they do is in modules that are imported only when it is needed."""
+"""The commands with their options; their work is in modules that are imported only when needed."""
 
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,10 @@ def run(context: click.Context, /, **options: Any) -> None:
 
     Options given here override the suite's settings, which override the defaults.
 
-    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail), with --baseline also proven no worse;
-    1 not so; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that cannot
-    be used, a budget that is spent, too many errors); 130 it was interrupted. What was finished is in the store, and
-    --resume continues it.
+    Exit status: 0 every verdict passed (with --gate not_fail: none is a fail), with --baseline also proven no worse; 1
+    not so; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that cannot be
+    used, a budget that is spent, too many errors); 130 it was interrupted. Finished trials are in the store, and
+    --resume continues the run.
     """
     from simeval.cli.run import leave, run_suite
 
@@ -94,9 +94,9 @@ def run(context: click.Context, /, **options: Any) -> None:
 def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before paying for a call.
 
-    With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts,
-    and how it would fare if the app were as good as --rate says. With --from: the same, with as many trials as it
-    takes, with the chance --power, where each requirement is met as often as in RUN.
+    With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts, and how
+    it would fare if the app were as good as --rate. With --from: the same, with as many trials as it takes, with the
+    chance --power, if each requirement is met as often as in RUN.
 
     Exit status: 0 it can be proven; 1 no sample proves it (the rate is not above the bar, or too close to it), or a
     requirement of SUITE cannot pass with its trials; 2 the command or the suite could not be used.
@@ -114,11 +114,10 @@ def plan(context: click.Context, /, **options: Any) -> None:
 @setting_options("model_concurrency", "model_timeout_seconds", "model_options", "secret_patterns")
 @click.pass_context
 def rubric(context: click.Context, /, **options: Any) -> None:
-    """Show the rubric by which each expectation of SUITE will be judged.
+    """Show the rubric of each expectation of SUITE, which the judge will use.
 
-    Each is given by the suite (rubric:), was written by the judge before and is kept, or is not there yet. Exit
-    status: 0 every rubric is there; 1 not so; 2 the command or the suite could not be used; 3 the judge could
-    not be asked.
+    Each is given by the suite (rubric:), was written by the judge before and is kept, or is not there yet. Exit status:
+    0 every rubric is there; 1 not so; 2 the command or the suite could not be used; 3 the judge could not be asked.
     """
     from simeval.cli.rubric import show_rubrics
 
@@ -174,8 +173,8 @@ def select(context: click.Context, /, **options: Any) -> None:
     """Find out which of several apps meets the requirements of SUITE most often.
 
     All are asked with the same seeds, in rounds; an app that is proven not to be the best is dropped. Exit status: 0
-    one is left; 1 those that are left cannot be told apart; 2 the command, suite or an app could not be used; 3 the run
-    could not be completed; 130 it was interrupted. What was finished is in the store, and --resume continues it.
+    one is left; 1 no one of the rest is proven best; 2 the command, suite or an app could not be used; 3 the run could
+    not be completed; 130 it was interrupted. Finished trials are in the store, and --resume continues the run.
     """
     from simeval.cli.run import leave
     from simeval.cli.select import select_app
@@ -227,12 +226,12 @@ def select(context: click.Context, /, **options: Any) -> None:
 def score(context: click.Context, /, **options: Any) -> None:
     """Score the recorded conversations of FILE: any log that `simeval import` reads, a table, or a run.
 
-    A run of the store (its id, the beginning of it, or last) is measured again without asking the app. With
-    --feedback KEY, only the answers that people scored under KEY are measured, and KEY is one more metric.
+    A run of the store (its id, the beginning of it, or last) is measured again without asking the app. With --feedback
+    KEY, only the answers that people scored under KEY are measured, and KEY is one more metric.
 
-    METRIC is a scorer's name, with the path of one of its numbers where it gives several: valid_json.valid. Exit
-    status: 0 every --share, --median and --then is proven (or none was given); 1 not so; 2 the command or a file could
-    not be used; 3 the run could not be completed; 130 it was interrupted.
+    METRIC is a scorer's name, with the path of one of its numbers if it gives several: valid_json.valid. Exit status: 0
+    every --share, --median and --then is proven (or none was given); 1 not so; 2 the command or a file could not be
+    used; 3 the run could not be completed; 130 it was interrupted.
     """
     from simeval.cli.run import leave
     from simeval.cli.score import score_file
@@ -282,7 +281,7 @@ def show(
 ) -> None:
     """Show the report of RUN (its id, the beginning of it, or last), or how far it has come.
 
-    With --trial, --failed or --scenario: what was said, in full, with tool calls, scores, reasons and times. With
+    With --trial, --failed or --scenario: the conversations in full, with tool calls, scores, reasons and times. With
     --rows: inputs, answer, reference, scores and reasons, one answer after the other.
     """
     from simeval.cli.store import Wanted, Written, show_run

@@ -1,4 +1,4 @@
-"""What `simeval compare` does: reads two results, compares them, writes what it found, gives the exit status."""
+"""The work of `simeval compare`: read two results, compare them, write the changes, return the exit status."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -62,7 +62,7 @@ def _compare(
 
 
 def load_baseline(name: str, store: str) -> Any:
-    """Return the result that Markdown shall say the changes to. Raises DefinitionError where there is none."""
+    """Return the result that Markdown shows the changes to. Raises DefinitionError if there is none."""
     where = f"baseline {name!r}"
     document = load_result(name, store, where)
     read_result(document, where)
@@ -85,9 +85,9 @@ def changes_part(comparison: Comparison) -> Part:
 
 
 def load_result(name: str, store: str, where: str, *, of_a_suite: bool = False) -> Any:
-    """Return the JSON result that a file holds, or the store of a run. Raises DefinitionError where there is none.
+    """Return the JSON result that a file holds, or the store of a run. Raises DefinitionError if there is none.
 
-    The last run is the last that has ended, and, where that is wanted, is `of_a_suite`.
+    The last run is the last that has ended, and, if requested, is `of_a_suite`.
     """
     if Path(name).is_file() or Path(name).suffix == ".json":
         return read_json(Path(name), where)

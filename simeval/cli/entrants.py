@@ -1,4 +1,4 @@
-"""A suite and who plays in it, as commands read them."""
+"""A suite and its roles, as commands read them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ SuiteMaker = Callable[[Settings], Suite]  # makes one of the settings of a proje
 def read_suite(
     suite: str | SuiteMaker, given: Cast, only_named: Sequence[str] = (), samples: int | None = None
 ) -> tuple[Suite, Cast]:
-    """Return a suite, and who plays in it: as given, else as the suite or the project says. Raises DefinitionError."""
+    """Return a suite, and its roles: as given, else from the suite or the project. Raises DefinitionError."""
     project = read_project(Path())
     loaded = load_suite(suite, base=project.settings) if isinstance(suite, str) else suite(project.settings)
     loaded = loaded.only(only_named).sized(samples).by_case()

@@ -1,4 +1,4 @@
-"""What `simeval feedback` does: adds, lists, exports, imports and removes what people say of trials and examples."""
+"""The work of `simeval feedback`: add, list, export, import and remove people's feedback on trials and examples."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ WIDTHS = (30, 20, 8, 40, 16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackOptions:
-    """What was asked for on the command line; None is for what was not."""
+    """The options on the command line; None for one that is not given."""
 
     run: str | None
     trial: int | None
@@ -44,7 +44,7 @@ class FeedbackOptions:
 
 
 def feedback(store: str, options: FeedbackOptions) -> int:
-    """Do what is asked for with the feedback of a store; give the exit status."""
+    """Do the requested work with the feedback of a store; return the exit status."""
     return status_of(partial(_feedback, store, options))
 
 

@@ -1,4 +1,4 @@
-"""Commands to begin with: options here, what they do in `commands`, which is imported only when it is needed."""
+"""Commands to begin with: options here, their work in `commands`, which is imported only when it is needed."""
 
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,10 @@ def try_(context: click.Context, /, **options: Any) -> None:
 def probe(app: str, **options: Any) -> None:
     """Hold two short conversations with APP at once, and show how it is set up and read.
 
-    Each says a code word of its own and asks for it: so it shows what is sent, how answers are read, whether the
-    session is kept, and whether conversations mix. APP is what `simeval run --app` takes, but for a model, or a suite
-    file that names or describes one under `app:`. Exit status: 0 nothing wrong is found; 1 the session is proven not
-    to be kept, or conversations to mix; 2 it could not be used; 3 it gave no answer.
+    Each sends a code word of its own and asks for it: so it shows the requests, how answers are read, whether the
+    session is kept, and whether conversations mix. APP is a value of `simeval run --app`, other than a model, or a
+    suite file that names or describes one under `app:`. Exit status: 0 nothing wrong is found; 1 the session is proven
+    not to be kept, or conversations to mix; 2 it could not be used; 3 it gave no answer.
     """
     from simeval.cli.probe import probe as send
 
@@ -103,8 +103,8 @@ def schema() -> None:
 def doctor(context: click.Context, /, **options: Any) -> None:
     """Check whether everything a run needs is there: keys, models, the store, extras, versions.
 
-    Models are called only with --call; what pyproject.toml names is checked too. Exit status: 0 everything is fine; 1
-    something is not; 2 the command could not be used.
+    Models are called only with --call; those named in pyproject.toml are checked too. Exit status: 0 everything is
+    fine; 1 something is not; 2 the command could not be used.
     """
     from simeval.cli.doctor import show_health
 
@@ -133,8 +133,8 @@ def completion(context: click.Context, /, shell: str) -> None:
 def init(folder: Path, app: str | None) -> None:
     """Write a commented starter suite into FOLDER, for your app or with an app handler to start from.
 
-    An app that is reached by a protocol is probed then, as `simeval probe` does; where it does not answer, the suite
-    is written all the same.
+    An app that is reached by a protocol is probed then, as `simeval probe` does; if it does not answer, the suite is
+    written all the same.
     """
     from simeval.cli.init import write_starter
 

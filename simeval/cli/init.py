@@ -1,4 +1,4 @@
-"""What `simeval init` writes, a suite for an app and perhaps a handler to start from, and the schema of suites."""
+"""The files of `simeval init`, a suite for an app and perhaps a handler to start from, and the schema of suites."""
 
 import json
 from pathlib import Path
@@ -66,9 +66,9 @@ async def handle(message: str, state: dict[str, Any]) -> AppResponse:
 
 
 def write_starter(folder: Path, app: str | None) -> int:
-    """Write a suite for an app into a folder, with an app.py where none is named; give the exit status.
+    """Write a suite for an app into a folder, with an app.py if none is named; return the exit status.
 
-    That is 2 where what is to be written is there already, or cannot be, and for an app that cannot be one.
+    That is 2 if a file exists already, or cannot be written, and for an app that cannot be one.
     """
     return status_of(lambda: _write(folder, asked_app(app)))
 

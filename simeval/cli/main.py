@@ -1,4 +1,4 @@
-"""The command line: its commands by name, of which the options are made when one is called."""
+"""The command line: its commands by name; their options are made when one is called."""
 
 import threading
 from functools import partial
@@ -60,7 +60,7 @@ OF_EXTRAS = {  # commands of features that attach from outside, a row each
     "persona": "simeval.extras.brand.command:persona",
     "view": "simeval.extras.viewer.command:view",
 }
-COMMANDS_ELSEWHERE = {  # what other tools call commands, and options, by what they are called here
+COMMANDS_ELSEWHERE = {  # other tools' names of commands, and options, by their names here
     **dict.fromkeys(("eval", "evaluate", "test", "start"), "run"),
     **dict.fromkeys(("ls", "list", "history"), "runs"),
     **dict.fromkeys(("serve", "ui", "dashboard"), "view"),
@@ -80,7 +80,7 @@ class Commands(click.Group):
     """Commands whose names and summaries are at hand at once, and whose options take 25 ms to make."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Read the command line and do what it asks for, whatever standard output and error are."""
+        """Read the command line and execute it, whatever standard output and error are."""
         make_printable()
         return super().main(*args, **extra)
 
@@ -94,7 +94,7 @@ class Commands(click.Group):
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Read the rest of the command line, and do what it asks for. Raises Misused."""
+        """Read the rest of the command line, and execute it. Raises Misused."""
         return understood(partial(super().invoke, ctx), ctx.meta[WRITTEN], ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -102,7 +102,7 @@ class Commands(click.Group):
         return list(SUMMARIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; None where there is none of this name."""
+        """Return a command; None if there is none of this name."""
         if cmd_name in OF_EXTRAS:
             return cast("click.Command", load(OF_EXTRAS[cmd_name]))
         from simeval.cli.commands import commands
@@ -127,7 +127,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write what each command does, in full."""
+        """Write the description of each command, in full."""
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))
 

@@ -1,4 +1,4 @@
-"""What `simeval merge` does: makes one run of the runs of a suite's shards."""
+"""The work of `simeval merge`: make one run of the runs of a suite's shards."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing

@@ -1,4 +1,4 @@
-"""What can be done after a run, as commands that can be copied."""
+"""The next steps after a run, as commands that can be copied."""
 
 import shlex
 import sys
@@ -29,7 +29,7 @@ MOST_CHOSEN = 3  # scenarios that a command names
 def next_steps(
     page: RunDocument, settings: Settings, terminal: Terminal, clean: Callable[[str], str], *, is_mute: bool = False
 ) -> list[str]:
-    """Return the lines of what may be done next: read what went wrong, take more trials; try an app that is mute."""
+    """Return the next steps: read the failures, run more trials; try an app that is mute."""
     steps = []
     if is_mute and (trying := _trying()):
         steps.append(("hold one conversation, and see what the app does", clean(trying)))
@@ -49,7 +49,7 @@ def next_steps(
 
 
 def _trying() -> str:
-    """Return the command that tries the suite of this one, with what both commands take; nothing where it has none."""
+    """Return the command that tries the suite of this one, with the options that both take; empty if it has none."""
     context = click.get_current_context(silent=True)
     suite = None if context is None else context.params.get("suite")
     commands = context.find_root().command if context else None
@@ -90,12 +90,12 @@ def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:
 
 
 def is_kept(settings: Settings) -> bool:
-    """Return whether a store has what was done, from which it can be read back."""
+    """Return whether a store has the results, so that they can be read back."""
     return settings.store is not None and not str(settings.store).endswith(".jsonl")
 
 
 def store_flag(settings: Settings) -> list[str]:
-    """Return the option that names the store to other commands, where it is not the default."""
+    """Return the option that names the store to other commands, if it is not the default."""
     return [] if str(settings.store) == str(DEFAULTS.store) else ["--store", str(settings.store)]
 
 
@@ -116,9 +116,9 @@ def _with_more_trials(page: RunDocument, settings: Settings) -> list[tuple[str, 
 
 
 def _other_seed(settings: Settings) -> list[str]:
-    """Return the option for another seed where one is set: by the same, the same trials are dealt again.
+    """Return the option for another seed if one is set: with the same seed, the same trials are dealt again.
 
-    Held against a run, that run's seed is taken.
+    In a comparison with a run, that run's seed is used.
     """
     is_held = any(each.partition("=")[0] == "--against" for each in sys.argv)
     return [] if settings.seed is None or is_held else ["--seed", str(settings.seed + 1)]
@@ -134,7 +134,7 @@ def _chosen(titles: Sequence[str]) -> list[str]:
 def _wanted(scenario: ScenarioDocument) -> tuple[int, bool]:
     """Return how many trials prove what a scenario has left open, if its rates are the true ones, and if that is known.
 
-    Of what is no share it is not known: twice as many may do, or the least that can. Where no number does, it is 0.
+    If it is no share that is unknown: twice as many may do, or the least that can. If no number does, it is 0.
     """
     verdicts = scenario.verdicts
     trials = [_trials(verdict) for verdict in verdicts if verdict.reason in OPEN]

@@ -1,4 +1,4 @@
-"""Options that are made of settings, each from what its field says, and help that shows them in their groups."""
+"""Options made of settings, each from its field's description, and help that shows them in their groups."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +21,13 @@ from simeval.errors import DefinitionError
 F = TypeVar("F", bound=Callable[..., Any])
 
 CHOSEN = "__simeval_settings__"  # on a command's function: the settings that it has options for, with their helps
-OVERRIDES = "simeval.settings"  # where a command's context keeps the settings that were written
+OVERRIDES = "simeval.settings"  # the key of the written settings in a command's context
 _UNWRITTEN = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 _SETTINGS = {each.name: each for each in fields(Settings)}
 
 
 class SettingOption(click.Option):
-    """The option of a setting: `overrides` has it where it was written, and only there."""
+    """The option of a setting: `overrides` has it if it was written, and only then."""
 
     def __init__(self, *args: Any, group: str, **kwargs: Any) -> None:
         super().__init__(*args, expose_value=False, callback=_keep, **kwargs)
@@ -35,7 +35,7 @@ class SettingOption(click.Option):
 
 
 class SettingsCommand(click.Command):
-    """A command whose options of settings are made when it is called: those who ask for another need not wait."""
+    """A command whose options of settings are made when it is called: other commands need not wait for them."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         chosen: Mapping[str, str | None] = getattr(self.callback, CHOSEN, {})
@@ -119,12 +119,12 @@ sarif_option = click.option(
 
 
 def suite_options(command: F) -> F:
-    """Add what says which suite is put to which app, by which models."""
+    """Add the options that choose the suite, its app and the models."""
     return _all_of(command, _suite_argument, app_option, judge_option, user_option, _samples_option)
 
 
 def entrant_options(command: F) -> F:
-    """Add what says which suite is put to which apps, by which models."""
+    """Add the options that choose the suite, its apps and the models."""
     apps = click.option(
         "--app", "apps", multiple=True, required=True, metavar="APP", help="An app, as `run` takes it; give several."
     )
@@ -132,7 +132,7 @@ def entrant_options(command: F) -> F:
 
 
 def log_options(command: F) -> F:
-    """Add how much is logged, and in which form."""
+    """Add the options for the level and the form of the log."""
     level = click.option(
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
@@ -148,7 +148,7 @@ def only_option(help: str) -> Callable[[F], F]:
 
 
 def color_option(command: F) -> F:
-    """Add what decides about colours."""
+    """Add the option for colours."""
     return click.option(
         "--color",
         type=click.Choice(["auto", "always", "never"]),
@@ -164,14 +164,14 @@ quiet_option = click.option(
 
 
 def _not_quiet(context: click.Context, option: click.Parameter, value: bool) -> bool:  # noqa: ARG001
-    """Take --verbose where there is no --quiet, which is read before it."""
+    """Take --verbose without --quiet, which is read before it."""
     if value and context.params.get("quiet"):
         raise Misused("--verbose: there is --quiet, too; leave one of them out.")
     return value
 
 
 def screen_options(command: F) -> F:
-    """Add what decides how much is shown, and in which colours."""
+    """Add the options for the level of detail, and for colours."""
     verbose = click.option(
         "-v",
         "--verbose",
@@ -183,7 +183,7 @@ def screen_options(command: F) -> F:
 
 
 def markdown_options(command: F) -> F:
-    """Add where a report is written as Markdown, and what its changes are said to."""
+    """Add the options for a Markdown report, and for the baseline of its changes."""
     baseline = click.option(
         "--baseline",
         metavar="RUN",
@@ -193,7 +193,7 @@ def markdown_options(command: F) -> F:
 
 
 def baseline_options(command: F) -> F:
-    """Add what a run is held against beside its bars, and where its report is written as Markdown."""
+    """Add the options for a baseline, and for a Markdown report."""
     baseline = click.option(
         "--baseline",
         metavar="FILE|RUN",
@@ -229,18 +229,18 @@ def json_option(what: str) -> Callable[[F], F]:
 
 
 def store_option(help: str) -> Callable[[F], F]:
-    """Add the option of a store that is read: the project's, where it has one."""
+    """Add the option of a store that is read: the project's, if it has one."""
     return click.option("--store", default=store_of_project, show_default=str(DEFAULTS.store), help=help)
 
 
 def level_option(help: str) -> Callable[[F], F]:
-    """Add the option of a significance level: the project's, where it has one."""
+    """Add the option of a significance level: the project's, if it has one."""
     usual = DEFAULTS.significance_level
     return click.option("--alpha", type=float, default=level_of_project, show_default=str(usual), help=help)
 
 
 def store_of_project() -> str:
-    """Return the store that the project here sets, or the usual one; what is wrong with it is told by a run."""
+    """Return the store in the settings of the project here, or the usual one; a run reports mistakes in these."""
     return str(_of_project().store)
 
 
@@ -254,7 +254,7 @@ def _of_project() -> Settings:
     try:
         if not file.is_file() or "simeval" not in file.read_text(encoding="utf-8"):
             return DEFAULTS
-        from simeval.suites.project import read_project  # what it takes to check one takes a while to load
+        from simeval.suites.project import read_project  # takes a while to load
 
         return read_project(Path()).settings
     except (DefinitionError, OSError, ValueError):
@@ -355,7 +355,7 @@ def _prompts(texts: Sequence[str]) -> dict[str, Path]:
 
 
 def stored_at(where: str) -> str | None:
-    """Return the store that is named so; None where none is meant."""
+    """Return the store that is named so; None for no store."""
     return None if where.lower() == NO_STORE else where
 
 

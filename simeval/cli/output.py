@@ -1,4 +1,4 @@
-"""What all commands share: exit statuses, and how results and problems are written."""
+"""The common part of all commands: exit statuses, and how results and problems are written."""
 
 import json
 import os
@@ -21,7 +21,7 @@ STDOUT = "-"  # as the path of an output
 
 
 def status_of(act: Callable[[], int | None]) -> int:
-    """Return what `act` gives, else 0; say what it raises, and give the status of that."""
+    """Return the result of `act`, else 0; print its error, and return the status of that."""
     try:
         return act() or 0
     except DefinitionError as error:
@@ -39,19 +39,19 @@ def say(problem: object, status: int) -> int:
 
 
 def _redactor() -> Redactor:
-    """Return what knows the secrets of the addresses and commands that stand on the command line."""
+    """Return a redactor of the secrets in the addresses and commands on the command line."""
     redactor = Redactor()
     redactor.learn(secret for argument in sys.argv[1:] for secret in secrets_in(argument))
     return redactor
 
 
 def show(text: object, json_path: str | None) -> None:
-    """Write what a person reads to standard output; to standard error where that is for JSON."""
+    """Write text for people to standard output; to standard error if that is for JSON."""
     _write(reader(json_path), f"{text}\n")
 
 
 def reader(json_path: str | None) -> TextIO:
-    """Return the stream that a person reads: standard output, or standard error where that is for JSON."""
+    """Return the stream for people: standard output, or standard error if that is for JSON."""
     return sys.stderr if json_path == "-" else sys.stdout
 
 
@@ -72,7 +72,7 @@ def each_tried(*writes: Callable[[], object]) -> None:
 
 
 def write_json(path: str | None, found: Mapping[str, Any]) -> None:
-    """Write a result as JSON, where a path is given; "-" is standard output."""
+    """Write a result as JSON, if a path is given; "-" is standard output."""
     if path == "-":
         _write(sys.stdout, f"{json.dumps(found, indent=1)}\n")  # plain ASCII: whoever reads may use any encoding
     elif path:
@@ -80,9 +80,9 @@ def write_json(path: str | None, found: Mapping[str, Any]) -> None:
 
 
 def write_markdown(path: str | None, made: Callable[[], str]) -> None:
-    """Write a report as Markdown, where a path is given, and add it to the summary of a GitHub job, where there is one.
+    """Write a report as Markdown, if a path is given, and add it to the summary of a GitHub job, if there is one.
 
-    What GitHub cannot take is said, and spoils nothing else.
+    A page that GitHub cannot take is reported, and spoils nothing else.
     """
     summary = os.environ.get(STEP_SUMMARY)
     if path is None and not summary:
@@ -112,7 +112,7 @@ def write_text(path: str, text: str) -> None:
 
 
 def require_apart(outputs: Mapping[str, str | None]) -> None:
-    """Raise DefinitionError where two outputs would stand in one file, or both on standard output."""
+    """Raise DefinitionError if two outputs would be in one file, or both on standard output."""
     named = [(option, path) for option, path in outputs.items() if path is not None]
     for number, (option, path) in enumerate(named):
         for other, same in named[:number]:
@@ -122,7 +122,7 @@ def require_apart(outputs: Mapping[str, str | None]) -> None:
 
 
 def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
-    """Raise before the run where its report could not be written after it, or would stand where something is `read`.
+    """Raise before the run if its report could not be written after it, or would overwrite one that is `read`.
 
     Only texts and paths among these are files.
     """

@@ -1,4 +1,4 @@
-"""What `simeval plan` does: sizes of samples, and what a suite can be expected to prove, before a call is paid for."""
+"""The work of `simeval plan`: sizes of samples, and what a suite can prove, before any call is paid for."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -87,8 +87,8 @@ def show_plan(
 
 
 def planned(suite: Suite, run: str, store: str, settings: Settings, *, power: float = POWER) -> Suite:
-    """Return a suite with sizes and designs by what a run has seen of it. Raises DefinitionError."""
-    from simeval.analysis.past_design import planned_from  # what reads runs back takes its time
+    """Return a suite with sizes and designs based on its results in a run. Raises DefinitionError."""
+    from simeval.analysis.past_design import planned_from  # reading runs takes its time
     from simeval.cli.compare import load_result
 
     found = load_result(run, store, f"run {run!r}")

@@ -1,4 +1,4 @@
-"""What `simeval probe` does: two short conversations with an app at once, and what was understood of its answers."""
+"""The work of `simeval probe`: two short conversations with an app at once, and how its answers are read."""
 
 import json
 import sys
@@ -26,13 +26,13 @@ from simeval.suites.files import SUFFIXES
 from simeval.suites.worlds import secrets_of
 
 MESSAGE = "Hello, what can you do for me?"
-LABEL = 12  # cells of the names before what is shown
+LABEL = 12  # cells of the names before the text
 WRONG = 1
 SECONDS_AT_INIT = 20.0  # for an answer, where nobody has asked to see one
 
 
 def probe(named: str, *, message: str, color: Color) -> int:
-    """Hold two conversations, show what came of them, and give the exit status."""
+    """Hold two conversations, show their results, and return the exit status."""
 
     def work() -> int:
         app, seconds = _app(named)
@@ -42,7 +42,7 @@ def probe(named: str, *, message: str, color: Color) -> int:
 
 
 def first_look(named: str) -> str:
-    """Show what an app answers, as `probe` does; return why it cannot be seen yet, else nothing."""
+    """Show an app's answers, as `probe` does; return why it cannot be seen yet, else ""."""
     try:
         app = app_of(named)
         talks = anyio.run(held, app, MESSAGE, SECONDS_AT_INIT)
@@ -70,7 +70,7 @@ def _app(named: str) -> tuple[Any, float]:
 
 
 def _show(app: Any, talks: Sequence[Talk], color: Color) -> int:
-    """Show two conversations and what they prove; return the exit status."""
+    """Show two conversations and their proofs; return the exit status."""
     terminal, redactor, proof = terminal_of(sys.stdout, color), Redactor.of(()), Proof.of(talks)
     redactor.learn(secrets_of(app))
     for name, text in _parts(app, talks, proof):
@@ -123,7 +123,7 @@ def _answer(turn: Turn, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _changed(first: Mapping[str, str], second: Mapping[str, str]) -> str:
-    """Return what of a second request is not as in the first: of JSON, the fields."""
+    """Return the differences of a second request from the first: of JSON, the fields."""
     changed = [_fields(part, first.get(name, "")) for name, part in second.items() if part != first.get(name)]
     return "\n".join(changed)[: 5 * SHOWN]
 

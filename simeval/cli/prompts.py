@@ -1,4 +1,4 @@
-"""What `simeval prompts` does: lists the prompts that models are sent, and prints one."""
+"""The work of `simeval prompts`: list the prompts that models are sent, and print one."""
 
 import sys
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from simeval.models.protocol.prompt_texts import DATA_NOTICE, built_in, prompt_n
 from simeval.scorers.registry import SCORERS
 from simeval.suites.scenario import shorten
 
-WIDTH = 80  # of what is no terminal
-LEAST = 30  # cells for what a prompt is for, beside the others
+WIDTH = 80  # of other streams
+LEAST = 30  # cells for a prompt's purpose, beside the others
 _ARGUMENT = "_prompt"
 
 
@@ -47,7 +47,7 @@ def _listed() -> str:
 
 
 def _table(rows: list[tuple[str, str, str, str]], width: int) -> list[str]:
-    """Write rows in columns; where there is little room for the last, it stands below the others."""
+    """Write rows in columns; if there is little room for the last, it is below the others."""
     name, version, size = (max(len(row[place]) for row in rows) for place in range(3))
     room = width - name - version - size - 6
     lines = []

@@ -1,4 +1,4 @@
-"""Which scenarios of a suite are to be run again: those that did not pass when they were last run."""
+"""Which scenarios of a suite to run again: those that did not pass when they were last run."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What `simeval show RUN --rows` does: what was measured of single answers, chosen by conditions or the worst first."""
+"""The work of `simeval show RUN --rows`: the measures of single answers, chosen by conditions or the worst first."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ _LONGEST = 300  # characters of a text that are shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedRows:
-    """Which rows are to be shown, and where they are to be written instead."""
+    """Which rows to show, and where to write them instead."""
 
     where: Sequence[str]
     worst: str | None
@@ -70,7 +70,7 @@ def _write(rows: Rows, path: str) -> int | None:
 
 
 def _direction(head: Json, metric: str) -> Direction:
-    """Return which way a metric is better. Raises DefinitionError where that is not known."""
+    """Return which way a metric is better. Raises DefinitionError if that is unknown."""
     declared = {each["name"]: each.get("direction") for each in head.get("metrics", ())}
     expectations = [*head.get("expectations", ()), *(e for s in head.get("scenarios", ()) for e in s["expectations"])]
     cuts = {each["label"]: cut for each in expectations for verdict in each["verdicts"] if (cut := verdict.get("cut"))}

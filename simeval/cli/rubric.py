@@ -1,4 +1,4 @@
-"""What `simeval rubric` does: shows by what each expectation of a suite will be judged, and has it written."""
+"""The work of `simeval rubric`: show the rubric of each expectation of a suite, and have missing ones written."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -21,7 +21,7 @@ from simeval.suites.cast import ESCALATE, Cast
 def show_rubrics(
     context: click.Context, *, suite: str, judge_model: str | None, write: bool, json_path: str | None
 ) -> int:
-    """Show the rubrics of a suite, those that are to be written too, and give the exit status."""
+    """Show the rubrics of a suite, including those to be written, and return the exit status."""
     configure_logging("WARNING")
 
     def listed() -> int:

@@ -1,4 +1,4 @@
-"""What `simeval run` does: loads what it is given, runs it, writes the reports, gives the exit status."""
+"""The work of `simeval run`: load the suite and app, run it, write the reports, return the exit status."""
 
 import os
 import shlex
@@ -63,7 +63,7 @@ THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the 
 
 @dataclass(frozen=True, slots=True)
 class _Reports:
-    """Where the result of a run is written, and how much of it a person reads; `told` is what was said before."""
+    """Where the result of a run is written, and how much of it people read; `told` holds the lines printed before."""
 
     json_path: str | None
     junit_path: str | None
@@ -87,9 +87,9 @@ class _Reports:
             raise DefinitionError("--sarif", found=found, do="run a suite file that has one (attack:)")
 
     def write(self, result: SuiteResult, settings: Settings) -> tuple[SuiteResult, Sequence[str]]:
-        """Write all reports; return the result with what came of the baseline, and what the head of the report says.
+        """Write all reports; return the result with its comparison with the baseline, and the head of the report.
 
-        The store has what came of the baseline then, too.
+        The store has the comparison then, too.
         """
         result, changes = self.baseline.held_against(result) if self.baseline else (result, ())
         if self.baseline and is_kept(settings):
@@ -197,7 +197,7 @@ def run_suite(
                 reports = replace(reports, baseline=held_against)
             with cast.placed("app", *MODELS, ESCALATE):
                 engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-                with chdir(Path.cwd()):  # an app may leave the folder, from which reports are named
+                with chdir(Path.cwd()):  # an app may leave the folder that paths of reports start from
                     result = anyio.run(_evaluate, engine, loaded, handler)
         result, head = reports.write(result, settings)
         if result.run.stopped:
@@ -209,7 +209,7 @@ def run_suite(
         if error.partial is None:
             return say(clean(str(error)), NOT_COMPLETED)
         _, head = reports.write(error.partial, settings)
-        why = _ended(str(error), head) if isinstance(error, RunStopped) else str(error)  # a full disk is told here, too
+        why = _ended(str(error), head) if isinstance(error, RunStopped) else str(error)  # a full disk, too
         return say(clean(why) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
@@ -231,14 +231,14 @@ def _on_ray(context: click.Context, address: str | None, actors: int | None) -> 
 
 
 def _baseline(name: str | None, margin: float | None, settings: Settings) -> "Baseline | None":
-    """Return what the run is to be held against, as it is before this one. Raises DefinitionError."""
+    """Return the baseline to compare the run with, as it is before this one. Raises DefinitionError."""
     if name is None:
         if margin is not None:
             raise DefinitionError(
                 "--margin", found="there is no baseline", do="add --baseline or --against, or leave it out"
             )
         return None
-    from simeval.cli.baseline import Baseline  # what compares takes its time
+    from simeval.cli.baseline import Baseline  # comparing takes its time
 
     return Baseline.named(name, str(settings.store), MARGIN if margin is None else margin)
 
@@ -246,11 +246,11 @@ def _baseline(name: str | None, margin: float | None, settings: Settings) -> "Ba
 def _against(
     name: str, suite: Suite, settings: Settings, margin: float | None, baseline: str | None
 ) -> tuple[Suite, Settings]:
-    """Return a suite as it is to be held against a run, with that run's seed. Raises DefinitionError."""
+    """Return a suite for a comparison with a run, with that run's seed. Raises DefinitionError."""
     if baseline is not None:
         do = "give one of them: --against takes the place of the bars, --baseline stands beside them"
         raise DefinitionError("--against", found="there is a --baseline, too", do=do)
-    from simeval.cli.against import held_against  # what compares takes its time
+    from simeval.cli.against import held_against  # comparing takes its time
 
     return held_against(name, suite, settings, MARGIN if margin is None else margin)
 
@@ -262,7 +262,7 @@ def _not_passed(suite: Suite, settings: Settings) -> Suite:
 
 
 def _planned(suite: Suite, run: str, samples: int | None, settings: Settings) -> Suite:
-    """Return a suite with sizes and designs by what a run has seen of it. Raises DefinitionError."""
+    """Return a suite with sizes and designs based on its results in a run. Raises DefinitionError."""
     from simeval.cli.plan import planned  # the database takes its time
 
     if samples is not None:
@@ -274,7 +274,7 @@ def _planned(suite: Suite, run: str, samples: int | None, settings: Settings) ->
 
 
 def _cleaner(settings: Settings, secrets: Sequence[object] = ()) -> Callable[[str], str]:
-    """Return what takes the secrets of these settings out of texts, and those of an app."""
+    """Return a function that takes the secrets of these settings, and those of an app, out of texts."""
     redactor = redactor_of(settings)
     redactor.learn(secrets)
     return redactor.clean
@@ -286,12 +286,12 @@ async def _evaluate(engine: Engine, scenarios: Suite, handler: ExampleHandler) -
 
 
 def _ended(why: str, told: Sequence[str]) -> str:
-    """Say why a run ended early, where the head of its report has not told that."""
+    """Return why a run ended early, if the head of its report has not mentioned that."""
     return "the run ended early" if one_line(why) in " ".join(told) else why
 
 
 def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
-    """Say how what was finished can be gone on with, where it is kept."""
+    """Describe how the run can be continued, if it is stored."""
     if not is_kept(settings):
         return "" if settings.store is None else f"; what was finished is in {settings.store}"
     if "://" not in str(settings.store) and not Path(str(settings.store)).is_file():

@@ -1,4 +1,4 @@
-"""What `simeval runs` does: lists the runs of a store, those that are wanted, with the metrics that are asked for."""
+"""The work of `simeval runs`: list the chosen runs of a store, with the chosen metrics."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from simeval.store.database import Database
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 
-LEFT_OUT_FIRST = ("seconds", "started (UTC)", "scenarios", "calls", "cost")  # where the terminal is too narrow
-TEXTS = ("app", "dataset", "metadata")  # what may be broken into lines there
+LEFT_OUT_FIRST = ("seconds", "started (UTC)", "scenarios", "calls", "cost")  # if the terminal is too narrow
+TEXTS = ("app", "dataset", "metadata")  # may be broken into lines there
 LEAST, SHORTEST = 16, 8  # cells of such a line, as long as there is something else to leave out, and at all
-MOST_RUNS = 20  # that are listed where it is not said how many
-OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # what a condition may name beside the metadata
+MOST_RUNS = 20  # that are listed by default
+OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # names in a condition other than the metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _with_room(columns: dict[str, list[str]], room: int | None) -> tuple[dict[st
 
 
 def _columns(runs: Sequence[RunSummary], metrics: Sequence[str]) -> dict[str, list[str]]:
-    """Return what stands in each column; those of experiments only where one is listed."""
+    """Return the cells of each column; those of experiments only if one is listed."""
     columns = {
         "run": [run.run_id for run in runs],
         "started (UTC)": [f"{run.started:%Y-%m-%d %H:%M:%S}" for run in runs],

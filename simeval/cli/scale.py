@@ -1,4 +1,4 @@
-"""Commands for more than one process: options here, what they do in `commands`, imported only when it is needed."""
+"""Commands for more than one process: options here, their work in `commands`, imported only when it is needed."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ def merge(runs: tuple[str, ...], store: str, **options: Any) -> None:
     """Merge the runs of a suite's shards (`simeval run --shard 1/8` to 8/8) into one run.
 
     Each RUN is a run of the store (its id, or the beginning of it), or a store (a file or a URL) whose last run is
-    meant. The merged run is concluded on as if one process had done all of it, and is read like any other. Exit
-    status: that of `simeval run`; 2 where the runs do not belong together.
+    meant. The merged run is concluded on as if one process had done all of it, and is read like any other. Exit status:
+    that of `simeval run`; 2 if the runs do not belong together.
     """
     from simeval.cli.merge import merge_runs
 

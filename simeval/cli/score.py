@@ -1,4 +1,4 @@
-"""What `simeval score` does: measures recorded conversations, or a new version's answers to them, by scorers."""
+"""The work of `simeval score`: measure recorded conversations, or a new version's answers to them, by scorers."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ class _Columns(TypedDict):
 
 
 IMPORT_LOG = "simeval.extras.importers.registry:import_log"  # a feature that attaches from outside
-OF_SUITES = ("executor", "shard", "resume")  # settings of a project that say nothing of datasets
+OF_SUITES = ("executor", "shard", "resume")  # settings of a project that do not concern datasets
 
 
 def score_file(
@@ -82,7 +82,7 @@ def score_file(
     log_level: str | None,
     **chosen: str | None,
 ) -> int:
-    """Measure the conversations of a file and give the exit status; scorers are made with what is `chosen`."""
+    """Measure the conversations of a file and return the exit status; scorers are made with the `chosen` options."""
     told = configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
 
     def work() -> int:
@@ -139,7 +139,7 @@ async def _evaluate(
 
 
 def _nothing(result: ExperimentResult) -> str:
-    """Say that nothing was measured; where the app failed on everything, that."""
+    """Report that nothing was measured; if the app failed on everything, that."""
     if not result.answers or len(result.crashed) < result.answers:
         return "nothing was measured"
     has_answered = any(row.conversation.responses for row in result.rows)
@@ -147,7 +147,7 @@ def _nothing(result: ExperimentResult) -> str:
 
 
 def _why(result: ExperimentResult) -> str:
-    """Say what most often kept scorers from measuring."""
+    """Return the commonest reason that kept scorers from measuring."""
     cause = max(result.failures, key=lambda each: result.failures[each], default="")
     return f"; most often ({result.failures[cause]} x): {cause}" if cause else ""
 
@@ -170,9 +170,9 @@ def _dataset(
     *,
     is_asked_anew: bool = False,
 ) -> Dataset:
-    """Read a log, a table of which a column holds what was answered, or a run of the store.
+    """Read a log, a table with a column of answers, or a run of the store.
 
-    What of a log could not be read is said. What `is_asked_anew` may be rows of any columns.
+    Unreadable parts of a log are reported. With `is_asked_anew` rows may have any columns.
     """
     if _is_run(file):
         from simeval.store.runs import Runs, has_ended  # SQLAlchemy takes a while to load
@@ -225,7 +225,7 @@ def _require_pairs(runs: Sequence[Path], store: Any) -> None:
 
 
 def _against(dataset: Dataset, baseline: Dataset, *, is_answered_anew: bool) -> Dataset:
-    """Return a dataset with the other's answers as its baselines; examples of one alone are left out, which is said."""
+    """Return a dataset with the other's answers as its baselines; examples of one alone are left out, with a note."""
     if (dataset.name, dataset.version) == (baseline.name, baseline.version) and not is_answered_anew:
         do = "name another, or answer anew with --app"
         raise DefinitionError("--against", found="both are one", do=do)

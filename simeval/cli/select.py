@@ -1,4 +1,4 @@
-"""What `simeval select` does: finds the best of several apps, shows who is left, gives the exit status."""
+"""The work of `simeval select`: find the best of several apps, show the remaining ones, return the exit status."""
 
 import sys
 from collections.abc import Sequence

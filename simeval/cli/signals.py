@@ -16,17 +16,17 @@ from simeval.engine.engine import Engine
 
 INTERRUPT = "interrupted"
 IN_ORDER, AT_ONCE = 1, 2
-LEAVE_SECONDS = 5.0  # in which a process ends that was interrupted by force
+LEAVE_SECONDS = 5.0  # after which a process interrupted by force must end
 
 
 @contextmanager
 def ending_on_signals(engine: Engine, *, at_once: bool = False) -> Iterator[None]:
     """End the runs of an engine at a signal; to be used in the main thread, in a running event loop.
 
-    The first Ctrl-C starts no more trials and finishes those under way; the second, or a request to terminate (also by
-    a terminal that is closed, unless that is ignored), ends those too, and so does the first where that shall be
-    `at_once`. One more raises KeyboardInterrupt in whatever runs, so also in code that holds up the event loop: the
-    handlers are Python's own and not the loop's. Where the app swallows that, too, the process is left.
+    The first Ctrl-C starts no more trials and finishes those in progress; the second, or a request to terminate (also
+    by a terminal that is closed, unless that is ignored), ends those too, and with `at_once` so does the first. One
+    more raises KeyboardInterrupt in whatever runs, so also in code that holds up the event loop: the handlers are
+    Python's own and not the loop's. If the app swallows that, too, the process is left.
     """
     interrupts = _Interrupts(engine, asyncio.get_running_loop(), asked=IN_ORDER if at_once else 0)
     before = {number: signal.signal(number, interrupts.handle) for number in _heard()}
@@ -48,7 +48,7 @@ def _heard() -> list[signal.Signals]:
 
 
 def _leave(engine: Engine) -> None:
-    """Leave the process, with its stores closed, where it has not ended by itself."""
+    """Leave the process, with its stores closed, if it has not ended by itself."""
     sleep(LEAVE_SECONDS)
     closing = Thread(target=engine.close_stores, daemon=True)
     closing.start()
@@ -57,7 +57,7 @@ def _leave(engine: Engine) -> None:
 
 
 def _leave_in_silence(loop: asyncio.AbstractEventLoop) -> None:
-    """Let a loop write no tracebacks of the tasks it ends: they have nothing more to say."""
+    """Let a loop write no tracebacks of the tasks it ends: they add nothing."""
     loop.set_exception_handler(lambda *_: None)
 
 

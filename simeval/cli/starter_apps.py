@@ -1,4 +1,4 @@
-"""Which app a starter suite is for: what `simeval init` asks, and what its suite says of the app."""
+"""The app of a starter suite: the question of `simeval init`, and the app's section in its suite."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _UNTIL = """\
 
 
 def checked(named: str) -> str:
-    """Return the name of an app. Raises DefinitionError where it names none; a module may still be to be written."""
+    """Return the name of an app. Raises DefinitionError if it names none; a module may still be to be written."""
     if not names_object(named) or lies_in(Path(), named):
         app_of(named)
     return named
@@ -61,7 +61,7 @@ def _object(named: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AppKind:
-    """One kind of app: what it is, how it is named, with what that begins, and what checks it."""
+    """One kind of app: its description, the form and beginning of its names, and its check."""
 
     what: str
     example: str
@@ -84,9 +84,9 @@ KINDS = (
 
 
 def asked_app(named: str | None) -> str:
-    """Return how the app is named: as it was said, as a person answers on a terminal, or as the starter's own.
+    """Return the name of the app: as given, as a person answers on a terminal, or the starter's own.
 
-    Raises DefinitionError for what names no app.
+    Raises DefinitionError for anything but an app's name.
     """
     if named is not None:
         return checked(named)
@@ -108,7 +108,7 @@ def asked_app(named: str | None) -> str:
 
 
 def app_section(named: str) -> str:
-    """Return what a suite says of its app."""
+    """Return the section of a suite about its app."""
     if re.match(r"(https?|wss?)://", named):
         return _AT_URL.format(app=json.dumps(named)) + (_UNTIL if named.startswith("ws") else "")
     return f"app: {json.dumps(named)}\n"

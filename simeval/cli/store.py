@@ -1,4 +1,4 @@
-"""What `simeval show`, `delete` and `datasets` do: look into the store, and clear it of runs."""
+"""The work of `simeval show`, `delete` and `datasets`: read the store, and clear it of runs."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +30,12 @@ from simeval.store.runs import Runs, has_ended, is_of_a_suite
 
 DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC)")
 PROGRESS = ("scenario", "trials at most", "conversations", "judged")
-MOST_ROWS = 20  # that are shown where it is not said how many
+MOST_ROWS = 20  # that are shown by default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What of a run is to be shown: its report or, of its conversations, those that are named."""
+    """The part of a run to show: its report or the named ones of its conversations."""
 
     trial: int | None
     failed: bool
@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where the report of a run is written, beside what is shown; `baseline` is what Markdown says the changes to."""
+    """Where a run's report is written, besides the screen; `baseline` is the run that Markdown shows the changes to."""
 
     json_path: str | None
     html_path: str | None
@@ -99,7 +99,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
 
 
 def _found(runs: Runs, run: str, fits: Callable[[RunSummary], bool] | None) -> str:
-    """Return the id of a run. Raises DefinitionError where there is none."""
+    """Return the id of a run. Raises DefinitionError if there is none."""
     try:
         return runs.find(run, fits)
     except DefinitionError:
@@ -170,8 +170,8 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
 
 
 def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
-    """Return the report of a run as Markdown, with the changes to a baseline where one is named."""
-    from simeval.cli.compare import changes_since, load_baseline  # what compares takes its time
+    """Return the report of a run as Markdown, with the changes to a baseline if one is named."""
+    from simeval.cli.compare import changes_since, load_baseline  # comparing takes its time
 
     document = runs.document(run_id)
     page = read_shown(document, kept=only_worst)
@@ -182,7 +182,7 @@ def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
 
 
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
-    """Return the screen after a run or, where it has not ended, how far it has come."""
+    """Return the screen after a run or, if it has not ended, its progress."""
     try:
         document = runs.document(run_id)
         page = read_shown(document, kept=only_worst)

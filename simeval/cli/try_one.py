@@ -1,4 +1,4 @@
-"""What `simeval try` does: one conversation, shown as it is held, and judged aloud."""
+"""The work of `simeval try`: one conversation, shown as it is held, and judged aloud."""
 
 import sys
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler,
 
 
 def _is_judged(result: SuiteResult) -> bool:
-    """Return whether there is a conversation, and what is known of it is the app's doing: no model or scorer failed."""
+    """Return whether there is a conversation, and its result is the app's doing: no model or scorer failed."""
     return any(
         bool(each.conversation.responses)
         and all(failure.stage in OF_THE_APP or failure.cause == CANNOT_TELL for failure in each.failures)

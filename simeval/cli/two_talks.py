@@ -1,4 +1,4 @@
-"""Two conversations with an app at once, each with a code word of its own, and what their answers prove."""
+"""Two conversations with an app at once, each with a code word of its own, and the proof in their answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ from simeval.suites.apps.session_ids import Ids, changed_id, ids_of
 
 QUESTION = "Which code word did I give you?"
 WORDS = ("amber", "birch", "cobalt", "falcon", "garnet", "juniper", "lantern", "maple", "orchid", "saffron", "walnut")
-OUTAGE_SECONDS = 10.0  # for which an app may ask to come back later
+OUTAGE_SECONDS = 10.0  # during which an app may ask to come back later
 NOT_SHOWN = "not shown: your app did not repeat the word"
 
 
 @dataclass(slots=True)
 class Turn:
-    """A message and its answer, or the `problem` that there is none; `exchange` is that of an app behind a protocol."""
+    """A message and its answer, or the `problem` instead; `exchange` is that of an app behind a protocol."""
 
     said: str
     answer: Message | None = None
@@ -43,12 +43,12 @@ class Turn:
 
     @property
     def sent(self) -> Mapping[str, str]:
-        """The parts of what was sent."""
+        """Return the parts of the request."""
         return self.exchange.sent() if self.exchange else {}
 
     @property
     def ids(self) -> Ids:
-        """What in the answer looks like the name of a session, by its path."""
+        """Return values of the answer that look like the name of a session, by path."""
         return ids_of(self.exchange.body) if self.exchange else {}
 
     def has(self, word: str) -> bool:
@@ -86,7 +86,7 @@ class Talk:
         return self._exchange.answer()
 
     async def say(self, text: str) -> None:
-        """Say it, and keep what comes of it."""
+        """Send it, and keep the answer."""
         self._exchange, turn, clock = None, Turn(text), perf_counter()
         try:
             turn.answer = await self.session.answer(Message(role="user", content=text))
@@ -134,7 +134,7 @@ def first_message(message: str, word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What two conversations show of the session, and of their being apart; or that the setup `is_wrong`."""
+    """The proof of two conversations about the session, and about mixing; or that the setup `is_wrong`."""
 
     session: str
     at_once: str
@@ -142,7 +142,7 @@ class Proof:
 
     @classmethod
     def of(cls, talks: Sequence[Talk]) -> "Proof":
-        """Look at what was answered."""
+        """Compare the answers."""
         ties = _ties(talks[0])
         kept, is_lost = _kept(talks, ties)
         mixed = _mixed(talks)
@@ -155,7 +155,7 @@ class Proof:
 
 
 def _ties(talk: Talk) -> Mapping[str, str]:
-    """Say what tells the app at the last turn which conversation it belongs to, by kinds."""
+    """Return the ways in which the last request identifies the conversation to the app, by kinds."""
     handler, turn = talk.handler, talk.turns[-1]
     if turn.session is None:
         given = {*handler.places, *handler.names.values()}
@@ -180,7 +180,7 @@ def _ties(talk: Talk) -> Mapping[str, str]:
 
 
 def _kept(talks: Sequence[Talk], ties: Mapping[str, str]) -> tuple[str, bool]:
-    """Say whether the app knows at the second turn what was said at the first, and whether it is proven that not."""
+    """Report whether the app knows the first message at the second turn, and whether the contrary is proven."""
     whole = [talk for talk in talks if len(talk.answers) > 1]
     if not whole:
         return "", False
@@ -206,7 +206,7 @@ def _kept(talks: Sequence[Talk], ties: Mapping[str, str]) -> tuple[str, bool]:
 
 
 def _mixed(talks: Sequence[Talk]) -> str:
-    """Say what proves that the app mixes conversations; nothing where nothing does."""
+    """Return the proof that the app mixes conversations; empty without one."""
     advice = SHARED if talks[0].handler.may_block else ONE_SESSION
     for talk, other in permutations(talks):
         if any(turn.has(other.word) for turn in talk.turns):

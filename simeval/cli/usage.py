@@ -1,4 +1,4 @@
-"""What is said of a command line that cannot be understood: one sentence, as of any other mistake."""
+"""The message about a command line that cannot be understood: one sentence, as for any other mistake."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,9 +7,9 @@ from typing import IO, Any, TypeVar
 import click
 
 T = TypeVar("T")
-WRITTEN = "simeval.written"  # where the context of the command line keeps its arguments
+WRITTEN = "simeval.written"  # the key of the command line's arguments in its context
 THREADS = "simeval.threads"  # and the threads that were there before it
-ELSEWHERE: Mapping[str, str] = {  # what other tools call options, by what they are called here
+ELSEWHERE: Mapping[str, str] = {  # other tools' names of options, by their names here
     **dict.fromkeys(("k", "m", "filter", "tag", "tags", "scenario", "filter-pattern"), "--only"),
     **dict.fromkeys(("n", "trials", "repeat", "epochs", "sample-size"), "--samples"),
     **dict.fromkeys(("model", "judge", "grader"), "--judge-model"),
@@ -19,12 +19,12 @@ ELSEWHERE: Mapping[str, str] = {  # what other tools call options, by what they 
     **dict.fromkeys(("budget", "max-usd", "cost"), "--max-cost"),
     "user": "--user-model",
 }
-OF_SCENARIOS = ("max-turns", "turns")  # what other tools have options for, and a scenario says here
+OF_SCENARIOS = ("max-turns", "turns")  # options of other tools that are fields of a scenario here
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.1 writes the help itself
 
 
 class Misused(click.ClickException):
-    """A command was called in a way that it cannot be: the message says what is wrong, and what to do."""
+    """A command was called wrongly: the message has the mistake and the remedy."""
 
     exit_code = click.UsageError.exit_code  # which is BAD_INPUT
 
@@ -34,9 +34,9 @@ class Misused(click.ClickException):
 
 
 def understood(work: Callable[[], T], written: Sequence[str], context: click.Context | None = None) -> T:
-    """Return what reads the rest of a command line, which was `written` so and read so far as its `context` says.
+    """Return the result of reading the rest of a command line, which was `written` so and read up to its `context`.
 
-    Raises Misused, which says what is wrong in it and what to do.
+    Raises Misused with the mistake and the remedy.
     """
     try:
         return work()
@@ -78,7 +78,7 @@ def _as_written(flag: str, arguments: Sequence[str]) -> str:
 
 
 def _behind_a_command(flag: str, arguments: Sequence[str], context: click.Context | None) -> str:
-    """Say that an option stands behind a command, where it does and was written before one; else nothing."""
+    """Return a note that an option belongs to a command, if it does and was written before one; else ""."""
     group = context.command if context else None
     names = group.list_commands(context) if context and isinstance(group, click.Group) else []
     named = next((each for each in arguments if each in names), None)
@@ -88,7 +88,7 @@ def _behind_a_command(flag: str, arguments: Sequence[str], context: click.Contex
 
 
 def _meant(word: str, flags: Sequence[str]) -> str:
-    """Ask whether an option that begins so was meant, or the one that other tools call so; else nothing."""
+    """Ask whether an option with this beginning was meant, or the one that other tools call so; else ""."""
     begun = [each for each in flags if len(word) > 1 and each.startswith(f"--{word}")]
     if word in OF_SCENARIOS:
         return "a scenario says it: write max_turns, such as max_turns: 8, in the suite file."
@@ -105,7 +105,7 @@ def _alike(word: str, flags: Sequence[str]) -> str:
 
 
 def _of_value(kind: "click.ParamType[Any]", said: str) -> str:
-    """Say what is wrong with a value: as click `said` it, where it is no number."""
+    """Describe the mistake in a value: as click `said` it, unless it is no number."""
     found, is_told, _ = said.partition(" is not ")
     if not is_told:
         return said[:1].lower() + said[1:]
@@ -118,7 +118,7 @@ def _of_value(kind: "click.ParamType[Any]", said: str) -> str:
 
 
 def _bounded(kind: "click.ParamType[Any]") -> str:
-    """Say between what a number has to lie."""
+    """Return the bounds of a number."""
     if not isinstance(kind, (click.IntRange, click.FloatRange)):
         return ""
     least, most = kind.min, kind.max

@@ -1,4 +1,4 @@
-"""What `simeval attack` does: it makes the suite of the families, which is run as any other is."""
+"""The work of `simeval attack`: make the suite of the families, which is run as any other is."""
 
 import inspect
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def attack_app(
 
 
 def _line_of(app: str) -> Line | None:
-    """Return where the function that the app is stands; None where it is none, or stands in no file."""
+    """Return the place of the function that is the app; None if it is none, or is in no file."""
     if not names_object(app):
         return None
     try:

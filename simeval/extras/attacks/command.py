@@ -1,4 +1,4 @@
-"""The command `simeval attack` with its options; what it does is imported only when it is needed."""
+"""The command `simeval attack` with its options; its work is imported only when it is needed."""
 
 from typing import Any
 

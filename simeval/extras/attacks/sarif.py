@@ -1,6 +1,6 @@
-"""Attacks that succeeded, as SARIF 2.1.0: what code scanning shows at a line of the suite, a finding for each attacker.
+"""Attacks that succeeded, as SARIF 2.1.0: code scanning shows a finding for each attacker at a line of the suite.
 
-Answers are not in it: where a secret was told, it would be told again.
+Answers are not in it: a revealed secret would be revealed again.
 """
 
 from collections import defaultdict
@@ -25,13 +25,13 @@ from simeval.results.text import speaks_against
 from simeval.suites.files import Line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-SEVERITY = "7.0"  # of 10: what GitHub calls high
-LONGEST = 300  # characters of what was said in a message
+SEVERITY = "7.0"  # of 10: GitHub calls it high
+LONGEST = 300  # characters of a text in a message
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What one attacker of a family reached, in words too, with the trials that show it."""
+    """The success of one attacker of a family, in words too, with the trials that show it."""
 
     family: Family
     attacker: str
@@ -43,7 +43,7 @@ class _Finding:
 def sarif(results: Sequence[EvaluationResult], lines: Mapping[str, Line]) -> dict[str, Any]:
     """Return the attacks of a run as SARIF: a rule for each family, a result for each attacker that got something.
 
-    `lines` are where the scenarios of attacks stand, by their titles; others are left out.
+    `lines` are the places of attacks' scenarios, by their titles; others are left out.
     """
     attacks = [(each, family) for each in results if each.title in lines and (family := family_of(each.title))]
     found = [
@@ -68,7 +68,7 @@ def _findings(result: EvaluationResult, family: Family) -> Iterator[_Finding]:
 
 
 def _reached(expectation: ExpectationResult, score: Score) -> list[tuple[str, str]]:
-    """Return what was reached in a trial: the kinds of breach, or what a judge finds that must not be."""
+    """Return the successes in a trial: the kinds of breach, or a forbidden act found by a judge."""
     if expectation.expected_behavior is None:
         return [(kind, SAID[kind]) for kind in kinds_of(score)]
     is_met = not speaks_against(score, expectation.evaluators)
@@ -124,7 +124,7 @@ def _message(finding: _Finding, result: EvaluationResult) -> str:
 
 
 def _said_last(trial: Judgement) -> str:
-    """Return what the attacker said last before anything was given away: he may repeat that later."""
+    """Return the attacker's last message before the breach: he may repeat that later."""
     answers = [first_answer(each.details) for each in trial.results if isinstance(each, Score)]
     first = min(filter(None, answers), default=None)
     said = ""
@@ -146,6 +146,6 @@ def _short(text: str) -> str:
 
 
 def _uri(path: str) -> str:
-    """Return a file's path from here, as code scanning wants it; of one that lies elsewhere, its address."""
+    """Return a file's path from here, as code scanning needs it; of one outside, its address."""
     file = Path(path).resolve()
     return quote(file.relative_to(Path.cwd()).as_posix()) if file.is_relative_to(Path.cwd()) else file.as_uri()

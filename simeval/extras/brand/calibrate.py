@@ -1,4 +1,4 @@
-"""What `simeval persona calibrate` does: fits a persona's traits model to labelled turns, and says how good it is."""
+"""The work of `simeval persona calibrate`: fit a persona's traits model to labelled turns, and report its quality."""
 
 import json
 from functools import partial

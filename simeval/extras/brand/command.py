@@ -8,11 +8,11 @@ import click
 from simeval.cli import CONTEXT
 from simeval.cli.options import json_option
 
-LONGEST = 200  # characters of what a command does, in a list of them
+LONGEST = 200  # characters of a command's description, in a list of them
 
 
 class UncutGroup(click.Group):
-    """A group that lists what its commands do in full."""
+    """A group that lists the descriptions of its commands in full."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the first sentence of each command's help."""
@@ -37,9 +37,9 @@ def persona_init(file: Path) -> None:
 @persona.command("check", context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path))
 def persona_check(file: Path) -> None:
-    """Say what is measured of the persona in FILE, and what is not, and why.
+    """Show the measures of the persona in FILE, and the parts that are not measured, with the reason.
 
-    Exit status: 0, or 2 for a mistake in it, which is told with its line and field.
+    Exit status: 0, or 2 for a mistake in it, reported with its line and field.
     """
     from simeval.extras.brand.persona_file import check_persona
 

@@ -1,4 +1,4 @@
-"""What `simeval persona init` and `check` do: a persona to start from, and what is measured of one."""
+"""The work of `simeval persona init` and `check`: a persona to start from, and the list of its measures."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -36,12 +36,12 @@ safety:      # what must not be said, beside what nobody should ever say
 
 
 def write_persona(path: Path) -> int:
-    """Write a commented persona; give 0, or 2 where there is such a file already."""
+    """Write a commented persona; return 0, or 2 if there is such a file already."""
     return status_of(partial(_write, path))
 
 
 def check_persona(path: Path) -> int:
-    """Say what is measured of a persona; give 0, or 2 for a mistake in it."""
+    """Report the measures of a persona; return 0, or 2 for a mistake in it."""
     return status_of(partial(_check, path))
 
 
@@ -57,7 +57,7 @@ def _check(path: Path) -> None:
 
 
 def _said(persona: Persona) -> Iterator[str]:
-    """Return a line for each part of authenticity, and for safety: what there is, or that it is not measured."""
+    """Return a line for each part of authenticity, and for safety: its contents, or that it is not measured."""
     n = len(persona.examples)
     few = f"; give {FEW_EXAMPLES} or more, as style is the likeness to the nearest" if n < FEW_EXAMPLES else ""
     yield f"persona {persona.id}" + (f" ({persona.name})" if persona.name else "")

@@ -1,4 +1,4 @@
-"""What `simeval agree` does: holds a run's judge against people's labels, or draws trials for them to label."""
+"""The work of `simeval agree`: compare a run's judge with people's labels, or draw trials for them to label."""
 
 from dataclasses import replace
 from functools import partial
@@ -48,9 +48,9 @@ def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None
 
 
 def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
-    """Return what people said of a run in the store, on its expectations or under a key, which may name one after "=".
+    """Return people's labels of a run in the store, on its expectations or under a key, which may name one after "=".
 
-    Raises DefinitionError where nobody did.
+    Raises DefinitionError if there are none.
     """
     from simeval.store.feedback import FeedbackBook  # the database takes its time
 

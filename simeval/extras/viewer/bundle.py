@@ -1,4 +1,4 @@
-"""The viewer as a folder of files, for any server of files: the same pages, without what only a program can answer."""
+"""The viewer as a folder of files, for any server of files: the same pages, without the parts that need a program."""
 
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,9 +11,9 @@ INDEX = "index.html"
 
 
 def write_bundle(site: Site, folder: Path) -> tuple[int, list[str]]:
-    """Write every page of a store into a folder; give how many files, and what could not be made.
+    """Write every page of a store into a folder; return how many files, and the pages that failed.
 
-    Raises DefinitionError where the folder holds anything, so that nothing is overwritten, and StoreError.
+    Raises DefinitionError if the folder holds anything, so that nothing is overwritten, and StoreError.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DefinitionError("--bundle", found=f"{str(folder)!r} is not empty", do="name a new folder")

@@ -25,10 +25,10 @@ from simeval.cli.options import color_option, json_option, level_option, store_o
 @store_option("A SQLite file or a PostgreSQL URL.")
 @color_option
 def label(store: str, **options: Any) -> None:
-    """Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing what the judge said.
+    """Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing the judge's rating.
 
-    Each label is kept at once; the same command continues where you stopped. When all are labelled, it says how far the
-    judge agrees with people, and where it does not. Exit status: 0, or 2 where nothing can be labelled.
+    Each label is kept at once; the same command continues where you stopped. When all are labelled, it shows how far
+    the judge agrees with people, and its disagreements. Exit status: 0, or 2 if nothing can be labelled.
     """
     from simeval.extras.viewer.label_trials import Asked, label_run
 
@@ -46,8 +46,8 @@ def label(store: str, **options: Any) -> None:
 def view(**options: Any) -> None:
     """Look at the runs of a store, or at RUN (its id, the beginning of it, or last), in a browser, and label there.
 
-    It serves this machine only, and only who has the address that it prints. A run under way is updated live. Ctrl-C
-    ends it. Exit status: 0, or 2 where there is nothing to show.
+    It serves this machine only, and only with the address that it prints. A run under way is updated live. Ctrl-C ends
+    it. Exit status: 0, or 2 if there is nothing to show.
     """
     from simeval.extras.viewer.view_store import view_store
 

@@ -22,7 +22,7 @@ class Keyboard:
         self._typed: deque[str] = deque()
 
     def key(self) -> str:
-        """Wait for the next key. Raises EOFError where the terminal has gone."""
+        """Wait for the next key. Raises EOFError if the terminal has gone."""
         while not self._typed:
             found = os.read(self._descriptor, 1024)
             if not found:
@@ -33,7 +33,7 @@ class Keyboard:
 
 @contextmanager
 def keyboard() -> Iterator[Keyboard]:
-    """Take the keys of standard input, until this is left. Raises DefinitionError where that cannot be done."""
+    """Take the keys of standard input, until this is left. Raises DefinitionError if that is impossible."""
     try:
         import termios
         import tty

@@ -1,6 +1,6 @@
-"""The pages on which people label, blind: the queue of the terminal, and at its end what follows from the labels.
+"""The pages for blind labelling: the queue of the terminal, and at its end the conclusions from the labels.
 
-Until a person has been through their queue nothing that a judge said is among the answers.
+Until a person has been through their queue no rating of a judge is among the answers.
 """
 
 import json
@@ -40,7 +40,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 class Asked(BaseModel):
-    """Who labels what: the choices with which a page asks for its queue."""
+    """The labeller and the queue: the choices with which a page asks for its queue."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class Asked(BaseModel):
 
 
 class Said(BaseModel):
-    """What a person does, and which trial they look at."""
+    """A person's action, and the trial they look at."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,14 +67,14 @@ class Said(BaseModel):
 
 
 class LabelPages:
-    """Answers for the pages of labels, and keeps what people say there."""
+    """Answers for the pages of labels, and stores people's labels."""
 
     def __init__(self, database: Database) -> None:
         self._runs, self._overview, self._book = Runs(database), Overview(database), FeedbackBook(database)
         self._drawn = Recent[Sequence[LabelItem]]()
 
     def answer(self, path: str, query: Mapping[str, str]) -> Answer:
-        """Return a page, the state of a queue, or what follows from its labels. Raises DefinitionError."""
+        """Return a page, the state of a queue, or the conclusions from its labels. Raises DefinitionError."""
         run_id, what = _parts(path)
         if not what:
             return Answer("html", self._page(run_id))
@@ -82,7 +82,7 @@ class LabelPages:
         return as_answer(self._state(run_id, asked) if what == "queue.json" else self._result(run_id, asked))
 
     def change(self, path: str, given: Any) -> Answer:
-        """Do what a person says, and return how their queue stands then. Raises DefinitionError."""
+        """Do a person's action, and return the state of their queue after it. Raises DefinitionError."""
         run_id, what = _parts(path)
         if what != "queue.json":
             raise DefinitionError("label", found="nothing can be changed there", do="label trials")
@@ -181,7 +181,7 @@ def _value(said: Said) -> bool | float:
 
 
 def _shown(item: LabelItem) -> Json:
-    """Return what a person sees of a trial: not how it was drawn either, which may tell of the judge."""
+    """Return the visible part of a trial: not how it was drawn either, which may give the judge away."""
     turns = [encode_message(each) for each in item.conversation.messages]
     return {
         "scenario": item.scenario,

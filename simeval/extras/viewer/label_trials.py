@@ -1,4 +1,4 @@
-"""What `simeval label` does: shows trials to a person one after another, without the judge's scores, and takes keys."""
+"""The work of `simeval label`: show trials to a person one after another, without the judge's scores, and read keys."""
 
 import sys
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ VERDICTS = {"y": True, "n": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is to be labelled, how many trials of it, by whom and how."""
+    """The request: the run to label, how many trials of it, by whom and how."""
 
     run: str
     label: str | None
@@ -87,7 +87,7 @@ def _counted(queue: LabelQueue) -> str:
 
 
 class _Dialogue:
-    """Shows the current trial and does what keys say, until all are labelled or the person leaves."""
+    """Shows the current trial and follows the keys, until all are labelled or the person leaves."""
 
     def __init__(self, queue: LabelQueue, terminal: Terminal, values: dict[str, bool] | dict[str, float]) -> None:
         self._queue, self._terminal, self._values = queue, terminal, values
@@ -109,7 +109,7 @@ class _Dialogue:
             sys.stdout.flush()
 
     def _take(self, key: str, keys: Keyboard) -> bool:
-        """Do what a key says; return whether to go on."""
+        """Do the action of a key; return whether to go on."""
         self._said = ""
         if key in self._values:
             self._label(self._values[key])
@@ -167,7 +167,7 @@ class _Dialogue:
 
 
 def _body(item: LabelItem, terminal: Terminal) -> Sequence[str]:
-    """Return what is asked, what was said, and the rubric as a guideline."""
+    """Return the expectation, the conversation, and the rubric as a guideline."""
     lines = terminal.wrap(one_line(item.expected_behavior), first="  ")
     for word, said in (("given", item.given), ("when", item.when)):
         lines += [terminal.paint(line, "dim") for line in terminal.wrap(one_line(said), first=f"  {word}: ")] * bool(

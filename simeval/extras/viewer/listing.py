@@ -1,4 +1,4 @@
-"""The first page of the viewer: the runs of a store by what they are of; the course of each requirement and metric."""
+"""The first page of the viewer: the runs of a store by suite or dataset; the course of each requirement and metric."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class _Group:
 
 
 class Listing:
-    """Reads what the first page shows."""
+    """Reads the data of the first page."""
 
     def __init__(self, database: Database, name: str) -> None:
         self._runs, self._overview, self._name = Runs(database), Overview(database), name
 
     def data(self) -> Json:
-        """Return what the page shows: a suite or dataset after the other, that with the newest run first."""
+        """Return the data of the page: a suite or dataset after the other, that with the newest run first."""
         groups = self.groups()
         return {
             "store": self._name,
@@ -45,7 +45,7 @@ class Listing:
         }
 
     def groups(self) -> Sequence[_Group]:
-        """Return the newest runs by what they are of."""
+        """Return the newest runs by suite or dataset."""
         runs = self._runs.recent(MOST_RUNS)
         titles = self._overview.titles([run.run_id for run in runs])
         groups: list[_Group] = []

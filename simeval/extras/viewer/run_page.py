@@ -25,13 +25,13 @@ Held = TypeVar("Held")
 
 
 class Recent(Generic[Held]):
-    """Keeps what was made last, by a key."""
+    """Caches the latest values, by a key."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most, self._held = most, OrderedDict[object, Held]()
 
     def get(self, key: object, make: Callable[[], Held]) -> Held:
-        """Return what is kept under a key, made where it is not."""
+        """Return the value of a key, made if it is missing."""
         if key not in self._held:
             self._held[key] = make()
         self._held.move_to_end(key)
@@ -50,7 +50,7 @@ class _Read:
 
 
 class RunPages:
-    """Reads what the page of a run shows. Raises DefinitionError for what is not there."""
+    """Reads the data of a run's page. Raises DefinitionError for a missing run or part."""
 
     def __init__(self, database: Database, *, finds: bool) -> None:
         self._database, self._runs, self._overview, self._finds = database, Runs(database), Overview(database), finds
@@ -67,7 +67,7 @@ class RunPages:
         return document.has_ended and isinstance(document, RunDocument)
 
     def head(self, run_id: str) -> Json:
-        """Return what is at the top of the page; of a run that goes on it is asked for again and again."""
+        """Return the top of the page; for a run in progress it is requested again and again."""
         found = self._at(run_id)
         return {
             "mark": mark_of(found.report.outcome),
@@ -88,7 +88,7 @@ class RunPages:
         }
 
     def part(self, run_id: str, scenario: int, number: int) -> Json:
-        """Return some of the trials of a scenario in full: those that stand at one place of its order."""
+        """Return some of the trials of a scenario in full: those at one place of its order."""
         found = self._at(run_id)
         required, _ = self._required(found, scenario)
         order, _ = self._order(found, scenario)
@@ -99,7 +99,7 @@ class RunPages:
         return {"trials": [report_trial(read[index], required) for index in wanted if index in read]}
 
     def find(self, run_id: str, text: str) -> Json:
-        """Return in which trials of each scenario a text stands."""
+        """Return the trials of each scenario that contain a text."""
         found = self._at(run_id)
         hits = self._runs.found(run_id, text)
         return {

@@ -2,8 +2,8 @@
 
 It is bound to the loopback interface, and every address begins with a random token, so that no other program's page
 knows one. A cookie would be sent to every other server on this machine, whatever its port; the token is not sent
-anywhere by itself. Of a name that is made to mean this machine (DNS rebinding) the Host gives it away, of another
-page's request the Origin; what changes something needs the token in a header too, which no form can send.
+anywhere by itself. A name that is made to mean this machine (DNS rebinding) is given away by the Host, another page's
+request by the Origin; a change needs the token in a header too, which no form can send.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from simeval.extras.viewer.site import Answer, Site
 
 HOST = "127.0.0.1"
 HEADER = "X-Simeval-Token"
-LONGEST_REQUEST = 100_000  # bytes of what is posted
+LONGEST_REQUEST = 100_000  # bytes of a posted body
 KINDS = {"html": "text/html", "json": "application/json"}
 HEADERS = {
     "Cache-Control": "no-store",
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket on the loopback interface; 0 is any free port. Raises DefinitionError where it is taken."""
+    """Return a socket on the loopback interface; 0 is any free port. Raises DefinitionError if it is taken."""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
@@ -52,7 +52,7 @@ def serve(site: Site, labels: LabelPages, listener: socket.socket, token: str) -
 
 
 def viewer(site: Site, labels: LabelPages, *, port: int, token: str) -> web.Application:
-    """Return the application that answers for a site at a port, to who has the token."""
+    """Return the application that answers for a site at a port, to callers with the token."""
     answers = _Answers(site, labels, token)
     app = web.Application(middlewares=[_guard(port, token)], client_max_size=LONGEST_REQUEST)
     app.router.add_get("/{token}/{path:.*}", answers.read)
@@ -61,7 +61,7 @@ def viewer(site: Site, labels: LabelPages, *, port: int, token: str) -> web.Appl
 
 
 class _Answers:
-    """Answers requests that were let in, one at a time: what was read of the store is kept for the next."""
+    """Answers admitted requests, one at a time: data read from the store are kept for the next."""
 
     def __init__(self, site: Site, labels: LabelPages, token: str) -> None:
         self._site, self._labels, self._token = site, labels, token
@@ -90,12 +90,12 @@ class _Answers:
         except SimevalError as error:
             status = 404 if isinstance(error, DefinitionError) else 503
             return web.json_response({"error": str(error)}, status=status)
-        body = found.text.encode("utf-8", "backslashreplace")  # an app may say half of a surrogate pair
+        body = found.text.encode("utf-8", "backslashreplace")  # an app's text may hold half of a surrogate pair
         return web.Response(body=body, content_type=KINDS[found.kind], charset="utf-8")
 
 
 def _guard(port: int, token: str) -> Middleware:
-    """Return what lets in requests of this machine's own pages, with the token in their address."""
+    """Return middleware that admits requests of this machine's own pages, with the token in their address."""
     hosts = {f"{HOST}:{port}", f"localhost:{port}"}
 
     @web.middleware

@@ -1,4 +1,4 @@
-"""The pages of a store and what they ask for, by their paths: the same for a server and for a folder of files."""
+"""The pages of a store and their data, by path: the same for a server and for a folder of files."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -25,14 +25,14 @@ HOME = ("All runs", "../../")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What stands at a path."""
+    """The content at a path."""
 
     kind: Kind
     text: str
 
 
 class Site:
-    """The pages of a store; with `has_labels` they lead to those on which people label, and a server searches."""
+    """The pages of a store; with `has_labels` they link to those for labelling, and a server searches."""
 
     def __init__(self, database: Database, name: str, *, has_labels: bool) -> None:
         self._runs, self._has_labels = Runs(database), has_labels
@@ -50,7 +50,7 @@ class Site:
         }
 
     def answer(self, path: str) -> Answer:
-        """Return what stands at a path. Raises DefinitionError where there is nothing."""
+        """Return the content at a path. Raises DefinitionError if there is nothing."""
         for pattern, make in self._made.items():
             if found := pattern.fullmatch(path):
                 made = make(*found.groups())

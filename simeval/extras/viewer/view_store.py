@@ -1,4 +1,4 @@
-"""What `simeval view` does: shows a store in a browser, or writes its pages into a folder."""
+"""The work of `simeval view`: show a store in a browser, or write its pages into a folder."""
 
 import secrets
 import webbrowser
