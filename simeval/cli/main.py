@@ -29,14 +29,14 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "init": "Write a commented starter suite into FOLDER, for your app or with an app handler to start from.",
     "judge-test": "Test a judge on near misses and right answers, asked as a run of SUITE asks it, with 6 to 84 calls.",
     "label": (
-        "Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing what the judge said."
+        "Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing the judge's rating."
     ),
     "merge": "Merge the runs of a suite's shards (`simeval run --shard 1/8` to 8/8) into one run.",
     "persona": "Create, check and calibrate the persona of a brand.",
     "plan": "Plan sample sizes before paying for a call.",
     "probe": "Hold two short conversations with APP at once, and show how it is set up and read.",
     "prompts": "List the prompts that models are sent, or print the one called NAME, ready to save and edit.",
-    "rubric": "Show the rubric by which each expectation of SUITE will be judged.",
+    "rubric": "Show the rubric of each expectation of SUITE, which the judge will use.",
     "run": "Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.",
     "runs": "List the runs of a store, the newest first.",
     "schema": "Print the JSON schema of suite files, with which editors complete and check them.",
