@@ -44,6 +44,7 @@ KEPT = frozenset(
         "docs/start.md",
         "engine",
         "evaluators",
+        "extras",
         "models",
         "scorers",
         "stats",

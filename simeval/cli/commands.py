@@ -94,7 +94,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 def plan(context: click.Context, /, **options: Any) -> None:
     """Plan sample sizes before paying for a call.
 
-    With --bar and --rate: how many trials a requirement takes. With SUITE: what each requirement of it accepts, and how
+    With --bar and --rate: how many trials a requirement takes. With SUITE: the acceptance of each requirement, and how
     it would fare if the app were as good as --rate. With --from: the same, with as many trials as it takes, with the
     chance --power, if each requirement is met as often as in RUN.
 
@@ -339,7 +339,7 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
 @click.option("--remove", metavar="ID", help="Remove one feedback.")
 @store_option("A SQLite file or a PostgreSQL URL.")
 def feedback(store: str, **options: Any) -> None:
-    """Say what you think of a trial of RUN (its id, the beginning of it, or last), or list what was said.
+    """Give feedback on a trial of RUN (its id, the beginning of it, or last), or list earlier feedback.
 
     With --key, and --score or --comment or both, feedback is added; without, the feedback on RUN is listed. Imported
     lines without a run belong to RUN.

@@ -132,7 +132,7 @@ def _chosen(titles: Sequence[str]) -> list[str]:
 
 
 def _wanted(scenario: ScenarioDocument) -> tuple[int, bool]:
-    """Return how many trials prove what a scenario has left open, if its rates are the true ones, and if that is known.
+    """Return how many trials prove the open part of a scenario, if its rates are the true ones, and if that is known.
 
     If it is no share that is unknown: twice as many may do, or the least that can. If no number does, it is 0.
     """
@@ -147,7 +147,7 @@ def _wanted(scenario: ScenarioDocument) -> tuple[int, bool]:
 
 
 def _trials(verdict: Requirement) -> int | None:
-    """Return how many trials prove a requirement; 0 where none do, None where that is not known."""
+    """Return how many trials prove a requirement; 0 if none do, None if unknown."""
     if verdict.met is None:
         bar, estimate = verdict.bar, verdict.estimate
         is_below = (

@@ -145,7 +145,7 @@ def list_datasets(store: str) -> int:
 
 
 def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
-    """Return the conversations of a run that were asked for. Raises DefinitionError where there are none."""
+    """Return the conversations of a run that were asked for. Raises DefinitionError if there are none."""
     page = read_shown(runs.document(run_id))
     if page is None:
         what = "it is an experiment or a `simeval score`, which has no scenarios, or an older version kept it"

@@ -59,7 +59,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Talk:
-    """One conversation, in which the user names a code word; `given` is our name of it."""
+    """One conversation with a code word from the user; `given` is our name of it."""
 
     word: str
     handler: Handler

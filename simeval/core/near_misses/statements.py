@@ -392,7 +392,7 @@ _LEADS: Mapping[str, re.Pattern[str]] = {  # the speaker and listener, before th
     ),
 }
 _LEAST_TYPICAL = 2
-_TYPICAL: Mapping[str, frozenset[str]] = {  # words of expectations that are too short for their commonest words to tell
+_TYPICAL: Mapping[str, frozenset[str]] = {  # words of expectations too short for their commonest words
     language: frozenset(words.split())
     for language, words in {
         "de": "der die das den dem und von im am um antwort lautet nennt sagt ist wird assistent agent kunde tage",

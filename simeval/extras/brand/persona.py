@@ -1,4 +1,11 @@
-"""Personas: how a brand speaks, what it says and what it never says; read from YAML and checked."""
+"""Personas: how a brand speaks, what it says and what it never says; read from YAML and checked.
+
+id: atlas
+examples: [texts as the brand writes them]
+lexicon: {preferred: [words and phrases], avoided: [...]}
+traits: {formality: casual, tone: [friendly], verbosity: concise}
+safety: {policies: [{name, severity, phrases, patterns}], topics: [subjects that the brand avoids]}
+"""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -26,8 +26,8 @@ from simeval.cli import CONTEXT
 def import_(**options: Any) -> None:
     """Read logs of conversations (FILE...) and write them as one dataset, one JSON object per line.
 
-    Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. What cannot be
-    read is reported with its place, and the rest is imported. Exit status: 0, or 2 where nothing can be read.
+    Formats: OpenAI chat, ShareGPT, LangSmith, Langfuse, OpenTelemetry, Inspect and more, gzip too. Unreadable parts are
+    reported with their place, and the rest is imported. Exit status: 0, or 2 if nothing can be read.
     """
     from simeval.extras.importers.import_logs import import_logs
 

@@ -1,4 +1,4 @@
-"""What `simeval import` does: reads logs, writes them as one dataset, says what was and was not read."""
+"""The work of `simeval import`: read logs, write them as one dataset, report the parts read and not read."""
 
 import sys
 from collections import Counter
@@ -20,7 +20,7 @@ from simeval.store.opening import open_database
 
 ENDING = ".simeval.jsonl"
 USERS_ENDING = ".users.yaml"
-LABEL = 15  # cells of what a line is about
+LABEL = 15  # cells of a line's topic
 MOST_SHOWN = 20  # problems that are written out
 MOST_MODELS = 8
 _NO_STATUS = 0
@@ -28,7 +28,7 @@ _NO_STATUS = 0
 
 @dataclass(slots=True)
 class _Tally:
-    """What there is in the examples that were written."""
+    """Counts of the written examples."""
 
     messages: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
@@ -107,7 +107,7 @@ def _read(path: Path, format: str, name: str | None) -> ImportedLog:
 
 
 def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:
-    """Return the file to write. Raises DefinitionError where it is one that is read, or none for JSON lines."""
+    """Return the file to write. Raises DefinitionError if it is one that is read, or not for JSON lines."""
     if out is None and len(files) > 1:
         raise DefinitionError("--out", found="several files make one dataset", do="say where to write it")
     if out is None and name is not None and Path(name).name != name:
@@ -121,7 +121,7 @@ def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:
 
 
 def _users_target(target: Path) -> Path:
-    """Return the file for the users of a dataset. Raises DefinitionError where it is there: people edit it."""
+    """Return the file for the users of a dataset. Raises DefinitionError if it exists: people edit it."""
     name = target.name.removesuffix(".gz")
     users = target.with_name(f"{name.removesuffix(ENDING) if name.endswith(ENDING) else Path(name).stem}{USERS_ENDING}")
     if users.exists():
@@ -132,7 +132,7 @@ def _users_target(target: Path) -> Path:
 
 
 def _fitted(dataset: Dataset) -> _Users:
-    """Fit the users of a dataset. Raises DefinitionError where none of them wrote a word."""
+    """Fit the users of a dataset. Raises DefinitionError if none of them wrote a word."""
     from simeval.extras.populations.fitting import fit_users  # loads SciPy
     from simeval.extras.populations.users_text import users_text
 
@@ -161,7 +161,7 @@ def _counted(dataset: Dataset, tally: _Tally) -> Iterator[Example]:
 
 
 def _keep(dataset: Dataset, store: str) -> str:
-    """Keep a dataset in a store, so that people can say what they think of its examples; give the store's name."""
+    """Store a dataset, so that people can give feedback on its examples; return the store's name."""
     from simeval.store.datasets import Datasets  # SQLAlchemy takes a while to load
 
     with closing(open_database(store)) as database:
@@ -170,7 +170,7 @@ def _keep(dataset: Dataset, store: str) -> str:
 
 
 def _laid_out(rows: Sequence[tuple[str, str]], room: int | None) -> str:
-    """Write what is known of a log below each other, in as much room as lines have."""
+    """Write the facts on a log below each other, in as much room as lines have."""
     if room is None:
         return "\n".join(f"{label:<{LABEL}}{value}" for label, value in rows)
     terminal = replace(PLAIN, width=room)
@@ -178,7 +178,7 @@ def _laid_out(rows: Sequence[tuple[str, str]], room: int | None) -> str:
 
 
 def _summary(logs: Sequence[ImportedLog], dataset: Dataset, tally: _Tally) -> list[tuple[str, str]]:
-    """Return what was read, in rows."""
+    """Return the summary of the import, in rows."""
     what = "conversations" if dataset.recorded else "examples"
     formats = ", ".join(dict.fromkeys(log.format for log in logs))
     unread = sum(len(log.problems) for log in logs)

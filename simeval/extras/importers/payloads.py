@@ -11,7 +11,7 @@ from simeval.datasets.messages import ROLES, Turn, call_of, is_message, text_of,
 
 Side = Literal["user", "assistant"]
 
-# what a span of a wrapper calls its only text
+# names of a wrapper's only text in its span
 _ASKED = ("input", "question", "query", "prompt", "prompts", "message", "text", "user_input")
 _ANSWERED = ("output", "answer", "response", "result", "completion", "text", "message")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
@@ -20,7 +20,7 @@ _TRANSCRIPT = re.compile(rf"^({_SPEAKERS}):[ \t]*", re.IGNORECASE | re.MULTILINE
 
 
 def asked(value: Any) -> list[Turn]:
-    """Return the messages of a request; none where it holds none in a form that is known."""
+    """Return the messages of a request; empty if it holds none in a known form."""
     if isinstance(value, str) and loaded(value) is value:
         return _transcript(value) or ([Turn(role="user", text=value)] if value else [])
     found = loaded(value)
@@ -29,7 +29,7 @@ def asked(value: Any) -> list[Turn]:
 
 
 def answered(value: Any) -> list[Turn]:
-    """Return the messages of an answer; one whose form is not known is a text, as it stands."""
+    """Return the messages of an answer; one of unknown form is a text, unchanged."""
     found = loaded(value)
     if found in (None, "", [], {}):
         return []
@@ -60,7 +60,7 @@ def system_of(value: Any) -> list[Turn]:
 
 
 def _messages(found: Any, side: Side) -> list[Turn] | None:
-    """Return the turns of messages in the envelopes that chat models use, None where it is none of them."""
+    """Return the turns of messages in the envelopes that chat models use, None if it is none of them."""
     if isinstance(found, list):
         return _listed(found, side)
     if not isinstance(found, Mapping):
@@ -77,7 +77,7 @@ def _messages(found: Any, side: Side) -> list[Turn] | None:
 
 
 def _inner(found: Mapping[str, Any]) -> Any:
-    """Return what an envelope holds, None where it is not known."""
+    """Return the content of an envelope, None if it is unknown."""
     for name in ("choices", "candidates", "generations"):  # the first of several answers
         if isinstance(found.get(name), list) and found[name]:
             answer = found[name][0]
@@ -96,7 +96,7 @@ def _inner(found: Mapping[str, Any]) -> Any:
 
 def _listed(found: list[Any], side: Side) -> list[Turn] | None:
     if found and all(isinstance(each, list) for each in found):
-        return _listed(found[0], side)  # a batch, of which tracers write one
+        return _listed(found[0], side)  # a batch: tracers write a batch of one
     if found and all(isinstance(each, Mapping) and "toolName" in each for each in found):
         return [Turn(role="assistant", calls=tuple(call_of(each) for each in found))]
     if not found or not all(isinstance(each, Mapping | str) for each in found) or isinstance(found[0], str):
@@ -126,7 +126,7 @@ def _single(found: Any, names: tuple[str, ...], side: Side) -> list[Turn] | None
 
 
 def _transcript(text: str) -> list[Turn]:
-    """Return the turns of a text such as "system: ...", "user: ..." on lines of their own, none where it is none."""
+    """Return the turns of a text such as "system: ...", "user: ..." on lines of their own; empty if it is none."""
     if not _TRANSCRIPT.match(text):
         return []
     _, *parts = _TRANSCRIPT.split(text)

@@ -1,4 +1,4 @@
-"""Logs of any format as datasets: the format is told by the first records, what cannot be read is reported."""
+"""Logs of any format as datasets: the first records identify the format, unreadable ones are reported."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -28,19 +28,19 @@ from simeval.extras.importers.formats import (
 from simeval.extras.importers.formats import simeval as own
 
 AUTO = "auto"
-MOST_REASONS = 3  # that are told where nothing could be read
+MOST_REASONS = 3  # that are shown if nothing could be read
 _ENDINGS = (".gz", ".jsonl", ".ndjson", ".json", ".simeval", ".csv", ".txt", ".yml", ".yaml", ".eval")
 
 
 class LogReader(Protocol):
-    """What reads logs of one format: a module, or an object."""
+    """A reader of logs of one format: a module, or an object."""
 
     @property
     def NAME(self) -> str:  # noqa: N802  (a module's constant)
-        """What the format is called."""
+        """The name of the format."""
 
     def read(self, path: Path) -> Iterator[Example | Unreadable]:
-        """Return what a file holds, one by one."""
+        """Return the examples of a file, one by one."""
 
 
 class LogFormat(LogReader, Protocol):
@@ -72,11 +72,10 @@ NAMES = tuple(each.NAME for each in FORMATS)
 def import_log(path: str | Path, *, format: str | LogReader = AUTO, name: str | None = None) -> ImportedLog:
     """Read a log as a dataset, called `name` (by default as the file is).
 
-    `format` is the name of one; "auto", to tell it by how the file begins; or a reader of your own.
-    A conversation is an example whose `conversation` is what was recorded; what the log says of it is the example's
-    metadata. Files of one document a line are read line by line, others at once. What cannot be read is in `problems`,
-    and the rest is there. Raises DefinitionError where the file cannot be opened, the format is not known, or nothing
-    can be read.
+    `format` is the name of one; "auto", to detect it by the file's beginning; or a reader of your own. A conversation
+    is an example with the recording in `conversation`; the log's data about it are the example's metadata. Files of one
+    document a line are read line by line, others at once. Unreadable parts are in `problems`, and the rest is there.
+    Raises DefinitionError if the file cannot be opened, the format is unknown, or nothing can be read.
     """
     require_file(path, "log")
     path = Path(path)
@@ -93,7 +92,7 @@ def import_log(path: str | Path, *, format: str | LogReader = AUTO, name: str | 
 
 
 def plain_name(path: Path) -> str:
-    """Return a file's name without the endings that only tell its format."""
+    """Return a file's name without the endings that only show its format."""
     name = path.name
     while (ending := Path(name).suffix.lower()) in _ENDINGS and Path(name).stem:
         name = name[: -len(ending)]
@@ -102,7 +101,7 @@ def plain_name(path: Path) -> str:
 
 @dataclass(slots=True)
 class _Counted:
-    """What is read, once: examples are given on and counted, problems kept."""
+    """Reads a log once: examples are passed on and counted, problems kept."""
 
     found: Iterable[Example | Unreadable]
     problems: list[Unreadable]
@@ -118,7 +117,7 @@ class _Counted:
 
 
 def _read_again(reader: LogReader, stamp: FileStamp) -> Iterator[Example]:
-    """Return the examples of a file that is still what it was: the dataset's version is that of its content."""
+    """Return the examples of a file that is unchanged: the dataset's version is that of its content."""
     return own_ids(each for each in stamp.watched(reader.read(stamp.path)) if isinstance(each, Example))
 
 
@@ -145,7 +144,7 @@ def _reader_of(path: Path, format: str | LogReader) -> LogReader:
 
 
 def _broken(path: Path) -> DefinitionError | None:
-    """Return the error of a file that begins as JSON does, of which no record can be read; None for another."""
+    """Return the error of a file that begins as JSON does, if no record can be read; None for another."""
     begun = next(openings(path))
     is_json = begun.head.lstrip()[:1] in (b"{", b"[")
     first = next(iter(records(path)), None) if is_json and all(each.first is None for each in openings(path)) else None

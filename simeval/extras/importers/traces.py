@@ -1,18 +1,18 @@
-"""Traces as conversations: which of the model calls that tracers recorded are a user talking to an app.
+"""Traces as conversations: which of the recorded model calls are a user talking to an app.
 
-- A call that another one was made within is left out: it is a wrapper (agent, chain), which repeats what is inside.
+- A call that another one was made within is left out: it is a wrapper (agent, chain), which repeats the inner one.
 - A call continues an earlier one of its trace when its request repeats that one's conversation, or only adds tools'
   results; so a trace is one or more chains of calls. A request that is made again is a retry: its last answer counts.
-- An agent that a call such as transfer_to_billing hands over to goes on with the conversation, which is what all of
-  them heard and said, in order of time. What calls were made within the run of a tool are an agent's that was called
-  as that tool: the tools it called are the conversation's, what it said is not. Where there are several agents, each
-  call of a tool has the name of its "agent", where that is known.
+- An agent that receives a hand-over, by a call such as transfer_to_billing, continues the conversation: it holds all
+  of their messages, in order of time. Calls made within the run of a tool belong to an agent that was called as that
+  tool: its tool calls are the conversation's, its texts are not. If there are several agents, each tool call has the
+  name of its "agent", if known.
 - The conversation is the longest chain (of equals the last). Chains under another system prompt are other agents,
   routers or judges; they, and retries, are left out and counted as metadata "other_calls". Chains under the same
   prompt are conversations of their own.
-- Traces of one session (thread) are one conversation: a chain whose first request repeats what was said before
+- Traces of one session (thread) are one conversation: a chain whose first request repeats its messages
   continues it, another is appended.
-- A trace without model calls is what its outermost span was given and gave.
+- A trace without model calls is the input and output of its outermost span.
 """
 
 import re
@@ -56,11 +56,11 @@ class Call:
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """What was recorded of one request to an app.
+    """The record of one request to an app.
 
     `parents` gives the span that each span is within; `runs` are tools that ran, `within` those of them whose span is
-    known, by it; `agents` are names of agents by the spans of their runs; `root` is what the outermost span was given
-    and gave; `refused` are calls that could not be read.
+    known, by it; `agents` are names of agents by the spans of their runs; `root` is the input and output of the
+    outermost span; `refused` are calls that could not be read.
     """
 
     trace_id: str
@@ -75,7 +75,7 @@ class Trace:
     refused: list[Unreadable] = field(default_factory=list)
 
     def around(self, span: str, known: Mapping[str, _Known]) -> _Known | None:
-        """Return what is known of the nearest span that a span is, or is within."""
+        """Return the known entry of the nearest span that a span is, or is within."""
         seen = set[str]()
         while span and span not in seen:
             if span in known:
@@ -91,9 +91,9 @@ class Trace:
 
 @dataclass(slots=True)
 class _Chain:
-    """Calls that continue one another: all that was said, the first request and the last one.
+    """Calls that continue one another: all messages, the first request and the last one.
 
-    `made` are the calls, without those that were made again.
+    `made` are the calls, without repeated ones.
     """
 
     turns: list[Turn]
@@ -110,7 +110,7 @@ def seconds_between(started: datetime | None, ended: datetime | None) -> float:
 
 
 def conversations_in(path: Path, trace_of: Callable[[Any], Trace]) -> Iterator[Example | Unreadable]:
-    """Return the conversations of a file whose records are traces; those that belong to a session are held."""
+    """Return the conversations of a file of traces; those that belong to a session are held in memory."""
     unread: list[Unreadable] = []
     yield from conversations_of(_traces(path, trace_of, unread))
     yield from unread
@@ -201,7 +201,7 @@ def _chosen(trace: Trace) -> tuple[list[_Chain], int]:
 
 
 def _by_tools(trace: Trace) -> tuple[list[Call], dict[int, tuple[Json, list[Call]]]]:
-    """Return the calls of the conversation, and those that were made within the run of a tool, by that run."""
+    """Return the calls of the conversation, and those made within the run of a tool, by that run."""
     calls = [
         replace(call, agent=call.agent or trace.around(call.call_id, trace.agents) or "") for call in _innermost(trace)
     ]
@@ -229,7 +229,7 @@ def _runs_within(trace: Trace) -> Mapping[str, Sequence[Json]]:
 
 
 def _with_runs(call: Call, ran: Sequence[Json]) -> Call:
-    """Return a call with the tools that ran within it, of those that no message of it tells.
+    """Return a call with the tools that ran within it and are in none of its messages.
 
     An agent's span may hold the messages of its user alone.
     """
@@ -239,7 +239,7 @@ def _with_runs(call: Call, ran: Sequence[Json]) -> Call:
 
 
 def _signed(call: Call) -> Call:
-    """Return a call of which each tool call has the name of the agent that made it."""
+    """Return a call with the name of the calling agent in each tool call."""
     if not call.agent:
         return call
     agent = {"agent": call.agent}
@@ -265,7 +265,7 @@ def _with_inner(turns: Iterable[Turn], inner: dict[int, tuple[Json, list[Call]]]
 
 
 def _joined(chains: Sequence[_Chain]) -> list[_Chain]:
-    """Return chains of which those that one handed over to are one with it."""
+    """Return chains joined with those they handed over to."""
     left = list(chains)
     group = {id(chain): [chain] for chain in chains}
     for giver in chains:
@@ -281,7 +281,7 @@ def _joined(chains: Sequence[_Chain]) -> list[_Chain]:
 
 
 def _target(call: Mapping[str, Any]) -> str:
-    """Return to whom a call of a tool hands over; empty where it does not."""
+    """Return the agent that a call of a tool hands over to; empty if it does not."""
     name = str(call.get("name") or "")
     handed = _HAND_OVER.match(name)
     if handed is None:
@@ -307,17 +307,17 @@ def _taker(chains: Sequence[_Chain], members: Sequence[_Chain], call: Call, targ
 
 
 def _hears(chain: _Chain, call: Call) -> bool:
-    """Return whether the first request of a chain has what the user said last in a call, word for word."""
+    """Return whether the first request of a chain has the user's last message of a call, word for word."""
     asked = [turn.text for turn in call.asked if turn.role == "user" and turn.text]
     return bool(asked) and any(turn.text == asked[-1] for turn in chain.opening if turn.role == "user")
 
 
 def _as_one(chains: Sequence[_Chain]) -> _Chain:
-    """Return the conversation of agents that handed it over: what each heard and said that is new, in order of time."""
+    """Return the conversation of agents that handed it over: each one's new messages, in order of time."""
     made = sorted((call for chain in chains for call in chain.made), key=lambda call: call.started or _EARLIEST)
     began = {id(chain.made[0]) for chain in chains} - {id(made[0])}
     turns: list[Turn] = []
-    retold: list[Turn] = []  # what was said so far, as an agent was told it
+    retold: list[Turn] = []  # the messages so far, as an agent was given them
     for call in made:
         known = Counter(map(_heard, (*turns, *retold)))
         for turn in call.asked:
@@ -332,7 +332,7 @@ def _as_one(chains: Sequence[_Chain]) -> _Chain:
 
 
 def _heard(turn: Turn) -> tuple[Any, ...]:
-    """Return what a turn is known by, a tool's results included."""
+    """Return the identity of a turn, a tool's results included."""
     return (*_mark(turn), *(each.get("id") or str(each.get("result")) for each in turn.results))
 
 
@@ -379,7 +379,7 @@ def _is_whole(asked: Iterable[Turn]) -> bool:
 
 
 def _repeats(chain: _Chain, turns: Sequence[Turn]) -> bool:
-    """Return whether turns begin with all that was said in a chain."""
+    """Return whether turns begin with all messages of a chain."""
     said, heard = _spoken(chain.turns), _spoken(turns)
     length = sum(turn.role != "system" for turn in chain.turns)
     return heard[: len(said)] == said and sum(turn.role != "system" for turn in turns) >= length
@@ -398,12 +398,12 @@ def _marks(turns: Iterable[Turn]) -> list[tuple[Any, ...]]:
 
 
 def _mark(turn: Turn) -> tuple[Any, ...]:
-    """Return what a turn is known by when it is repeated in a later request."""
+    """Return the identity of a turn that is repeated in a later request."""
     return (turn.role, turn.text, *(call.get("id") or call.get("name") for call in turn.calls))
 
 
 def _kept(old: Iterable[Turn], new: Iterable[Turn]) -> list[Turn]:
-    """Return the new turns, with what is known of those that the old ones were."""
+    """Return the new turns, with the known data of the equal old ones."""
     known: dict[tuple[Any, ...], list[Turn]] = {}
     for turn in old:
         if turn.started or turn.details:

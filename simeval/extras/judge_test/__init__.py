@@ -1,1 +1,1 @@
-"""Judges put to the test on conversations of which it is known what they are worth."""
+"""Tests of judges on conversations with known right verdicts."""

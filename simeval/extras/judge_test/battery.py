@@ -1,4 +1,4 @@
-"""The battery: asks a judge about conversations of which it is known what they are worth."""
+"""The battery: asks a judge about conversations with known right verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from simeval.scorers.llm.panel import at_once, repeat_seed
 from simeval.scorers.llm.preference import Preference
 
 CANNOT_TELL = 0.0  # in place of a canary's rating: below all that there are
-GAIN = 2.0  # points by which padding may not lift a rating
+GAIN = 2.0  # points: padding may not lift a rating by more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class _Judge:
     seed: int
 
     async def rate(self, case: Case, repeat: int = 0) -> Rating | None:
-        """Return the rating of an answer; None where there is none, or the judge cannot tell. Raises ModelUnusable."""
+        """Return the rating of an answer; None without one, or if the judge cannot decide. Raises ModelUnusable."""
         try:
             grade = await self.grade(case, repeat)
         except ModelUnusable:
@@ -54,7 +54,7 @@ class _Judge:
         return Rating(judge=self.caller.model.name, repeat=repeat, score=grade.score, reasoning=grade.reasoning)
 
     async def grade(self, case: Case, repeat: int) -> Grade:
-        """Return what the judge replies about an answer. Raises ModelError."""
+        """Return the judge's reply about an answer. Raises ModelError."""
         request = _request(GradeRequest, case, prompt=self.prompt, seed=repeat_seed(self.seed, repeat))
         return await self.caller.ask(request, request.reads, quoted_texts=[case.answer])
 
@@ -80,7 +80,7 @@ def _request(kind: type[GradeRequest], case: Case, *, prompt: Prompt, seed: int)
 
 
 def canary_requests(prompt: Prompt) -> list[GradeRequest]:
-    """Return what a judge is asked about all canaries."""
+    """Return the requests to a judge about all canaries."""
     seeds_of_repeats = [repeat_seed(0, repeat) for repeat in range(REPEATS)]
     return [
         _request(_CanaryRequest, case, prompt=prompt, seed=seed) for case in canaries() for seed in seeds_of_repeats
@@ -92,7 +92,7 @@ async def judge_test(
 ) -> JudgeTestResult:
     """Ask a judge the whole battery, some 300 calls, and with a `canary` folder 24 more.
 
-    Raises DefinitionError before any call for what cannot be used, and ModelUnusable.
+    Raises DefinitionError before any call for invalid arguments, and ModelUnusable.
     """
     prompt = all_prompts(settings.prompts)["judge"]
     models, ledger = Models(settings), Ledger()
@@ -117,10 +117,10 @@ async def judge_test(
 
 
 async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFinding:
-    """Ask a judge about the canaries, and hold its answers against those that are kept.
+    """Ask a judge about the canaries, and compare its answers with the stored ones.
 
-    They are never answered from a cache. The first call without a reply ends the others: of answers that are not whole
-    nothing is kept or concluded. Raises ModelUnusable, and before any call DefinitionError for what cannot be used.
+    They are never answered from a cache. The first call without a reply ends the others: nothing is stored or concluded
+    from incomplete answers. Raises ModelUnusable, and before any call DefinitionError for invalid arguments.
     """
     kept = await kept_canary(caller, prompt, folder)
     uncached, requests = replace(caller, cache=None), canary_requests(prompt)
@@ -139,7 +139,7 @@ async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFind
 
 
 async def kept_canary(caller: Caller, prompt: Prompt, folder: Path) -> KeptAnswers:
-    """Return what is kept of a judge's answers to the canaries. Raises DefinitionError where that cannot be used."""
+    """Return the stored answers of a judge to the canaries. Raises DefinitionError if they cannot be used."""
     made_from = [material.VERSION, prompt.identity, dict(caller.options)]
     return await anyio.to_thread.run_sync(kept_answers, folder, caller.model.name, made_from, len(canaries()))
 
@@ -180,7 +180,7 @@ def _checked(check: JudgeCheck, grades: Mapping[Case, Rating | None], allowed: f
 
 
 def _is_wrong(case: Case, grade: Rating | None, plain: Rating | None) -> bool:
-    """Return whether a rating is wrong; of one that is `against` another, whether it gains by it."""
+    """Return whether a rating is wrong; for one that is `against` another, whether it gains by it."""
     if grade is None:
         return True
     if case.against is None:
@@ -203,7 +203,7 @@ def _noise(ratings: Mapping[Case, Sequence[Rating | None]], allowed: float) -> C
 
 
 async def _prefers(judge: _Judge, situation: Situation, worse: str) -> bool | None:
-    """Return whether the right answer is preferred to a worse one in both orders; None where that is not known."""
+    """Return whether the right answer is preferred to a worse one in both orders; None if unknown."""
     scorer = Preference(criteria=situation.expected).bind(lambda _: judge.caller)
     seed = seeds.derive(judge.seed, "pair", situation.talk.question, worse)
     try:

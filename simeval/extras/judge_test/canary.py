@@ -1,9 +1,9 @@
 """Canaries: a judge's answers to a fixed set of conversations, kept, so that another model behind its name is noticed.
 
-The test is by exchange: if the model is the same, which of its answers to a conversation were given then and which now
-is chance. Its three statistics (are ratings higher or lower in all, do they differ conversation by conversation, do
-whole replies differ) are each held against a third of `ALPHA` (Bonferroni), so that the same model is called changed in
-at most `ALPHA` of all comparisons; what was found is counted among the draws, so that this holds for any number of them
+The test is by exchange: if the model is the same, it is chance which of its answers to a conversation are the earlier
+ones. Its three statistics (are ratings higher or lower in all, do they differ conversation by conversation, do whole
+replies differ) are each compared with a third of `ALPHA` (Bonferroni), so that the same model is called changed in at
+most `ALPHA` of all comparisons; the observed value counts among the draws, so that this is true of any number of them
 (Phipson and Smyth, 2010).
 """
 
@@ -50,7 +50,7 @@ def _by_exchange(then: Sequence[Replies], now: Sequence[Replies], statistic: Sta
 
 
 def _exchanged(then: Replies, now: Replies, statistic: Statistic) -> list[float]:
-    """Return the statistic of each way to say which of all answers were given then."""
+    """Return the statistic of each way to choose the earlier ones among all answers."""
     together = [*then, *now]
     ways = combinations(range(len(together)), len(then))
     return [
@@ -76,7 +76,7 @@ def _replies_apart(then: Replies, now: Replies) -> float:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswers:
-    """A judge's answers in a file; `then` is None where none are kept yet."""
+    """A judge's answers in a file; `then` is None if none are stored yet."""
 
     judge: str
     path: Path
@@ -84,7 +84,7 @@ class KeptAnswers:
     then: Sequence[Replies] | None = None
 
     def compare(self, answers: Sequence[Replies]) -> CanaryFinding:
-        """Hold new answers against those that are kept; keep them where there are none. Raises DefinitionError."""
+        """Compare new answers with the stored ones; store them if there are none. Raises DefinitionError."""
         if self.then is None:
             today = f"{datetime.now(UTC):%Y-%m-%d}"
             said = {"judge": self.judge, "kept": today, "answers": answers}
@@ -99,10 +99,10 @@ class KeptAnswers:
 
 
 def kept_answers(folder: Path, judge: str, made_from: Sequence[object], conversations: int) -> KeptAnswers:
-    """Return what a folder has of a judge's answers to so many conversations.
+    """Return the stored answers of a judge to so many conversations in a folder.
 
-    `made_from` is all that answers depend on: another prompt or option is another canary. Raises DefinitionError for
-    a folder that cannot be used.
+    `made_from` is all that answers depend on: another prompt or option is another canary. Raises DefinitionError for a
+    folder that cannot be used.
     """
     key = sha256(json.dumps([judge, *made_from], sort_keys=True, default=str).encode()).hexdigest()
     path = folder / f"{key}.json"

@@ -12,7 +12,7 @@ from simeval.extras.judge_test.material import SITUATIONS, Situation, Talk
 class Case:
     """An answer in a situation, and whether a judge must pass it.
 
-    `against` is an answer that says the same and must not be rated clearly lower than this one.
+    `against` is an answer with the same meaning that must not be rated clearly lower than this one.
     """
 
     situation: Situation
@@ -23,7 +23,7 @@ class Case:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation, in which the user asks and the assistant answers."""
+        """Return the conversation: the user asks and the assistant answers."""
         return (Message(role="user", content=self.question), Message(role="assistant", content=self.answer))
 
 
@@ -37,7 +37,7 @@ class JudgeCheck:
 
 
 def checks() -> tuple[JudgeCheck, ...]:
-    """Return the checks in which each answer is rated once, in the order of the report."""
+    """Return the checks that rate each answer once, in the order of the report."""
     return (
         JudgeCheck(name="answers", asks="right answers pass, wrong ones fail", cases=tuple(_plain())),
         JudgeCheck(name="master keys", asks="a few empty words fail", cases=tuple(_bad(material.MASTER_KEYS))),
@@ -74,7 +74,7 @@ def pairs() -> Iterator[tuple[Situation, str]]:
 
 
 def padded(text: str) -> str:
-    """Return an answer that says the same in many more words."""
+    """Return an answer with the same meaning in many more words."""
     first, *others = material.PADDINGS
     return " ".join([first, text, *others])
 

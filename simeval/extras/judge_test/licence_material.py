@@ -1,4 +1,4 @@
-"""What a judge's licence is earned on: right answers, and near misses made from what is expected.
+"""The material of a judge's licence: right answers, and near misses made from the expectation.
 
 All of it was written for this; with any change raise `material.VERSION`. Each situation gives two right answers, one
 plain and one in courtesy, and two near misses by one rule.
@@ -12,7 +12,7 @@ from simeval.core import seeds
 from simeval.core.near_misses import framed, near_misses
 from simeval.extras.judge_test.material import SITUATIONS
 
-_MORE = (  # who asks, the question, what is expected, a right answer
+_MORE = (  # the user, the question, the expectation, a right answer
     (
         "A caller at a dental practice.",
         "Which day is my appointment?",
@@ -172,7 +172,7 @@ class LicenceCase:
 
     @property
     def when(self) -> str:
-        """What the user is trying to do."""
+        """Return the user's goal."""
         return f"They ask: {self.question}"
 
 

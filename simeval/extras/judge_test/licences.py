@@ -104,7 +104,7 @@ def change_in(context: RunContext, form: JudgeForm, change: Callable[[JudgeLicen
 
 
 def keep_in(store: Journal | None, licence: JudgeLicence) -> None:
-    """Keep a licence where the store is a database. Raises StoreError."""
+    """Store a licence if the store is a database. Raises StoreError."""
     from simeval.store.database import Database
     from simeval.store.licences import keep_licence
 
@@ -138,7 +138,7 @@ def form_said(context: RunContext, form: JudgeForm) -> str:
 
 
 def forms_of(plans: Sequence[RunPlan]) -> Sequence[JudgeForm]:
-    """Return in which forms the expectations of a run are judged."""
+    """Return the forms in which the expectations of a run are judged."""
     judged = [measure for plan in plans for measure in plan.judged]
     forms: list[JudgeForm] = ["rating" if each.criteria is None else "criteria" for each in judged]
     return [*dict.fromkeys(forms)]

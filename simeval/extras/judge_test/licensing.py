@@ -1,4 +1,4 @@
-"""The test by which a judge earns its licence: near misses and right answers by turns, until both are settled.
+"""The test that gives a judge its licence: near misses and right answers by turns, until both are settled.
 
 Each kind is tested by an exact sequential design of its own: that more than three in four are found, with an error of
 5%; a judge that finds 95% of them passes with a chance of 97.5%. It is licensed if both pass, and refused at the first
@@ -39,7 +39,7 @@ OF_THE_JUDGE: tuple[ModelErrorKind, ...] = ("malformed", "withheld", "content") 
 def licence_design() -> Design:
     """Return the design of either kind: at most 42 answers, 17 in a row suffice, and three misses at once end it."""
     found = optimal_sample(BAR, GOOD, alpha=LEVEL, power=POWER)
-    assert found is not None  # both rates are constants for which there is one
+    assert found is not None  # both rates are constants with a known design
     return found
 
 
@@ -58,7 +58,7 @@ class _Stream:
 
     @property
     def found(self) -> Stream:
-        """What was found, with the interval of the design; of one that the other kind cut off, that of its number."""
+        """Return the result, with the interval of the design; for one cut off by the other kind, that of its number."""
         is_settled = self.ending is not None
         low, high = (
             self.design.infer(self.n, self.wrong).interval
@@ -73,7 +73,7 @@ async def license_judge(context: RunContext, form: JudgeForm) -> JudgeLicence:
 
     A reply that cannot be read, was withheld, or was not given because the prompt is too long, is a wrong one. Raises
     DefinitionError for a judge that cannot be tested, before any call; ModelUnusable; and ModelError for a call that
-    was not answered for another reason, such as a connection that is down: that says nothing of the judge.
+    was not answered for another reason, such as a connection that is down: that is no evidence about the judge.
     """
     for name in filter(is_embedded, context.judge_names):
         do = "name a language model, such as openai/gpt-5-nano"

@@ -1,4 +1,4 @@
-"""What judges are tested on: small situations with an answer that is right and one that is wrong, in four languages.
+"""The material of tests of judges: small situations with a right answer and a wrong one, in four languages.
 
 All of it was written for this. With any change raise `VERSION`: kept canaries are of one version.
 """
@@ -21,7 +21,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Situation:
-    """A user, what is expected of the assistant and what is true, with the talk in English and in other languages."""
+    """A user, the expectation and the facts, with the talk in English and in other languages."""
 
     given: str
     when: str

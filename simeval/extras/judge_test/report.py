@@ -1,4 +1,4 @@
-"""What the test of a judge found, as records, as text and as JSON."""
+"""The result of a judge's test, as records, as text and as JSON."""
 
 import textwrap
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ Outcome = Literal["pass", "fail", "inconclusive"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """How often a judge was wrong in one check; what could not be asked, `missing`, counts as wrong.
+    """How often a judge was wrong in one check; a question without an answer, `missing`, counts as wrong.
 
-    It passes where the share is proven to be below what is allowed, and fails where it is proven to be above.
+    It passes if the share is proven to be below the allowed one, and fails if it is proven to be above.
     """
 
     name: str
@@ -52,7 +52,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeTestResult:
-    """What a judge was found to do on conversations of which it is known what they are worth."""
+    """A judge's results on conversations with known right verdicts."""
 
     judge: str
     checks: Sequence[CheckResult]
@@ -62,7 +62,7 @@ class JudgeTestResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed, and the model behind the name is the one that it was."""
+        """Whether every check passed, and the model behind the name is the same as before."""
         return all(each.outcome == "pass" for each in self.checks) and not (self.canary and self.canary.has_changed)
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ from simeval.models.provider_table import is_embedded
 
 
 async def canaries_of(context: RunContext) -> Sequence[CanaryFinding]:
-    """Return what is found of each judge of an engine; nothing where no folder of kept answers is set."""
+    """Return the finding on each judge of an engine; empty if no folder of stored answers is set."""
     folder, prompt = context.settings.canary_folder, context.shared.prompts["judge"]
     return [] if folder is None else [await ask_canary(judge, prompt, Path(folder)) for judge in context.judges]
 
@@ -43,16 +43,16 @@ class CanaryPart(RunPart):
         return Path(self.context.settings.canary_folder or "")
 
     def requests(self) -> Sequence[GradeRequest]:
-        """Return what each judge is asked."""
+        """Return the requests to each judge."""
         return canary_requests(self._prompt)
 
     async def check(self) -> None:
-        """Raise DefinitionError where what is kept of a judge cannot be used."""
+        """Raise DefinitionError if the stored answers of a judge cannot be used."""
         for judge in self._asked_judges:
             await kept_canary(judge, self._prompt, self._folder)
 
     async def before_trials(self, spending: Spending) -> Sequence[str]:
-        """Return what is found of each judge; nobody is asked where no trial could be paid for after that.
+        """Return the finding on each judge; nobody is asked if no trial could be paid for after that.
 
         A licence of judges of which one has changed is valid no more. Raises as `ask_canary`.
         """

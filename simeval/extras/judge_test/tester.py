@@ -1,4 +1,4 @@
-"""What `simeval judge-test` does: tests a judge, keeps and shows the result, gives the exit status."""
+"""The work of `simeval judge-test`: test a judge, store and show the result, return the exit status."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from simeval.suites.project import read_project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the command was asked for beside the settings."""
+    """The request of the command besides the settings."""
 
     suite: str | None
     judge_model: tuple[str, ...]

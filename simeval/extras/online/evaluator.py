@@ -43,22 +43,22 @@ NOTHING: Mapping[str, Any] = {}
 class OnlineEvaluator:
     """Scores live conversations of an async app, one at a time, and keeps running estimates.
 
-    Used as an async context manager around the app's life. `submit` never waits and never raises: of what is
-    submitted a share of `sampling_rate` is sampled, by `seed`; each scorer has a queue of `queue_size` and `workers`
-    of its own, so that a slow one costs the others nothing, and what its queue has no place for is dropped. All of
-    that is in `counts`. A scorer's failure is counted, and logged the first time.
+    Used as an async context manager around the app's life. `submit` never waits and never raises: a share of
+    `sampling_rate` is sampled, by `seed`; each scorer has a queue of `queue_size` and `workers` of its own, so that a
+    slow one costs the others nothing, and conversations beyond its queue are dropped. All of that is in `counts`. A
+    scorer's failure is counted, and logged the first time.
 
-    Scorers ask `judge_model` where they have no model of their own, with limits and retries, at most
-    `requests_per_minute` of each model. `on_score(name, score, columns)` is called with each score or Failure; `bounds`
-    are those of metrics that are numbers, by the metric's name, as in {"Helpfulness.score": (0, 1)}.
-    `watch={metric: bar}` raises an alarm, once, where a metric is proven to have dropped below its bar: a log entry and
-    `on_drop(metric, estimate)`; a false one comes once in `false_alarm_every` conversations at most, on average, for
-    all watched metrics together. Callbacks are plain functions, which run in the event loop, or async ones.
+    Scorers ask `judge_model` if they have no model of their own, with limits and retries, at most `requests_per_minute`
+    of each model. `on_score(name, score, columns)` is called with each score or Failure; `bounds` are those of metrics
+    that are numbers, by the metric's name, as in {"Helpfulness.score": (0, 1)}. `watch={metric: bar}` raises an alarm,
+    once, if a metric is proven to have dropped below its bar: a log entry and `on_drop(metric, estimate)`; a false one
+    comes once in `false_alarm_every` conversations at most, on average, for all watched metrics together. Callbacks are
+    plain functions, which run in the event loop, or async ones.
 
-    Leaving the context waits up to `drain_seconds` for what is queued, and drops the rest; where the app's own code
-    raised or was cancelled, it does not wait. A scorer or callback that goes on though it is cancelled is left behind.
+    Leaving the context waits up to `drain_seconds` for the queues, and drops the rest; if the app's own code raised or
+    was cancelled, it does not wait. A scorer or callback that goes on though it is cancelled is left behind.
 
-    Scores, failures and names of metrics are without secrets; columns are told as they were submitted. Raises
+    Scores, failures and names of metrics are without secrets; columns are passed as they were submitted. Raises
     DefinitionError for an argument that cannot be used.
     """
 
@@ -118,7 +118,7 @@ class OnlineEvaluator:
         require_asyncio("OnlineEvaluator")
         do = "make a new one: its queues are closed"
         require(self._loop is None, "OnlineEvaluator", found="one that has been used", do=do)
-        await self._models.check()  # it loads what they need: now, not while the app is serving
+        await self._models.check()  # it loads their models: now, not while the app is serving
         self._models.open()
         self._loop, self._thread = asyncio.get_running_loop(), get_ident()
         self._tasks = await anyio.create_task_group().__aenter__()
@@ -153,11 +153,11 @@ class OnlineEvaluator:
         /,
         **columns: Any,
     ) -> bool:
-        """Take a conversation to be scored, and tell whether some scorer will.
+        """Take a conversation to be scored, and return whether some scorer will.
 
-        It is a Conversation, a list of chat messages, or the texts `input` and `output`; further `columns` are those
-        that scorers may name. Never waits, never raises; what cannot be read as a conversation is counted as a failure
-        of each scorer. From another thread it is handed to the event loop's, and True says only that.
+        It is a Conversation, a list of chat messages, or the texts `input` and `output`; further `columns` are
+        arguments for scorers. Never waits, never raises; anything else than a conversation counts as a failure of each
+        scorer. From another thread it is handed to the event loop's, and True means only that.
         """
         said = tuple(conversation) if isinstance(conversation, list) else conversation  # the app's own may grow
         if self._loop is None or get_ident() == self._thread:
@@ -180,24 +180,24 @@ class OnlineEvaluator:
 
     @property
     def counts(self) -> Mapping[str, ScorerCounts]:
-        """What became of the others, by the scorer's name."""
+        """Return the counts of sampled conversations, by the scorer's name."""
         return {queue.scorer.name: queue.counts for queue in self._queues}
 
     @property
     def usage(self) -> Mapping[str, Usage]:
-        """What the scorers' models were asked, and what it cost where that is known, by role."""
+        """Return the usage of the scorers' models, with the cost if it is known, by role."""
         return self._ledger.by_role()
 
     def estimates(self) -> Mapping[str, RunningEstimate]:
-        """Return what is known of each metric by now, by its name: the scorer's, a dot, and its path in the score.
+        """Return the present estimate of each metric, by its name: the scorer's, a dot, and its path in the score.
 
-        Conversations count in the order they were submitted in, so one that takes long holds back those after it.
-        Takes about a millisecond for each metric with an interval.
+        Conversations count in the order of submission, so one that takes long holds back those after it. Takes about a
+        millisecond for each metric with an interval.
         """
         return {name: found for queue in self._queues for name, found in queue.metrics.estimates().items()}
 
     def rearm(self, metric: str) -> None:
-        """Begin to watch a metric anew, after an alarm whose cause is fixed. Raises DefinitionError."""
+        """Watch a metric again, after an alarm whose cause is fixed. Raises DefinitionError."""
         require(metric in self._detectors, "rearm", found=metric, do=f"use one of {', '.join(self._detectors)}")
         old = self._detectors[metric]
         self._detectors[metric] = new = DropDetector(old.p0, false_alarm_every=old.false_alarm_every)
@@ -265,7 +265,7 @@ class OnlineEvaluator:
         return found
 
     def _check_metrics(self, metrics: set[str]) -> None:
-        """Raise DefinitionError where `bounds` or `watch` name what no scorer gives."""
+        """Raise DefinitionError if `bounds` or `watch` name a metric that no scorer gives."""
         for metric in sorted(metrics):
             of = [queue.scorer for queue in self._queues if f"{metric}.".startswith(f"{queue.scorer.name}.")]
             paths = [f"{scorer.name}.{path}" for scorer in of for path in scorer.paths]

@@ -1,4 +1,4 @@
-"""Isolation: whatever code of the user's does beside a live app, it ends neither that nor what calls it."""
+"""Isolation: the user's code beside a live app can end neither that nor its caller."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ ENDING_SECONDS = 1.0  # how long work may take to end when it is cancelled
 
 
 async def isolated(work: Callable[[], Awaitable[Any]]) -> Any:
-    """Do `work`; whatever it raises is Caught, also what would end a run or a task. Our own end passes through."""
+    """Do `work`; any error is Caught, also one that would end a run or a task. Our own end passes through."""
     try:
         return await capture(lambda: guarded(work(), "it"))
     except STOPS_THE_RUN as error:
@@ -30,7 +30,7 @@ class Isolation:
         self._warned: set[str] = set()
 
     async def run(self, work: Callable[[], Awaitable[Any]], *, is_apart: bool) -> Any:
-        """Do `work`; in a task of its own where it may go on when it is cancelled, as nobody can end it."""
+        """Do `work`; in a task of its own if it may go on when it is cancelled, as nobody can end it."""
         if not is_apart:
             return await isolated(work)
         task = asyncio.ensure_future(isolated(work))
@@ -61,7 +61,7 @@ class OwnThreads:
         self._free = Semaphore(most)
 
     async def run(self, call: Callable[[], Any]) -> Any:
-        """Return what `call` returns. Raises TimeoutError where all threads are held by calls that were given up."""
+        """Return the result of `call`. Raises TimeoutError if all threads are held by calls that were given up."""
         return await anyio.to_thread.run_sync(self._held, call, abandon_on_cancel=True, limiter=self._limiter)
 
     def _held(self, call: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Listeners: the callbacks of those who want to know of scores, and of metrics that have dropped."""
+"""Listeners: the callbacks for scores, and for metrics that have dropped."""
 
 import inspect
 from collections.abc import Callable
@@ -20,7 +20,7 @@ OnDrop = Callable[[str, RunningEstimate], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listeners:
-    """Calls who wants to know of one scorer; whatever a callback does costs the app and other conversations nothing."""
+    """Calls the listeners of one scorer; an error in a callback costs the app and other conversations nothing."""
 
     on_score: OnScore | None
     on_drop: OnDrop | None
@@ -28,12 +28,12 @@ class Listeners:
     clean: Callable[[str], str]
 
     async def scored(self, scorer: str, score: Score | Failure, columns: Columns) -> None:
-        """Tell of a score, or why there is none."""
+        """Report a score, or why it is missing."""
         if self.on_score is not None:
             await self._call(self.on_score, scorer, score, columns)
 
     async def dropped(self, metric: str, estimate: RunningEstimate) -> None:
-        """Log that a metric has dropped below its bar, and tell of it."""
+        """Log that a metric has dropped below its bar, and report it."""
         warn_all(f"{metric} has dropped below its bar, after {estimate.n} conversations with a value")
         if self.on_drop is not None:
             await self._call(self.on_drop, metric, estimate)

@@ -11,22 +11,22 @@ from simeval.stats.monitor import DropDetector
 
 Bounds = tuple[float, float]
 UNIT: Bounds = (0.0, 1.0)
-Numbers = Mapping[str, float | bool]  # by the path of each in what a scorer returned
+Numbers = Mapping[str, float | bool]  # by the path of each in a scorer's result
 NO_NUMBERS: Numbers = {}
-MOST_METRICS = 200  # of one scorer: names that are made from what people write would have no end
+MOST_METRICS = 200  # of one scorer: names made from people's texts would have no end
 
-_HALVINGS = 40  # of the range in which a bound is sought
+_HALVINGS = 40  # of the range searched for a bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningEstimate:
-    """What is known of one metric by now.
+    """The present estimate of one metric.
 
     `mean` (of booleans, the share that are true) is over `n` values; `missing` more have none, because the scorer
-    failed, or gave no usable number there. `interval` holds at every moment it is looked at: of a mean that does not
-    change, all intervals of one metric together hold it with probability at least 1 - 2 * significance level, with
-    whatever the missing values would have been. None where the values have no known bounds. `recent` is the mean of
-    the last values alone; `alarmed` whether the metric is watched and has been proven to have dropped.
+    failed, or gave no usable number there. `interval` is valid at every moment: for a mean that does not change, all
+    intervals of one metric together contain it with probability at least 1 - 2 * significance level, whatever the
+    missing values would have been. None if the values have no known bounds. `recent` is the mean of the last values
+    alone; `alarmed` whether the metric is watched and has been proven to have dropped.
     """
 
     n: int
@@ -41,9 +41,8 @@ class RunningEstimate:
 class MetricTally:
     """Sums up one metric: how many values, their sum, the last few, and how many are missing.
 
-    `bounds` are those of the values, where they are known; booleans need none. A value that is NaN or outside its
-    bounds is missing. A `detector`, which is fed values scaled to [0, 1], takes a missing one for a 1: it proves a
-    drop of those that are there.
+    `bounds` are those of the values, if known; booleans need none. A value that is NaN or outside its bounds is
+    missing. A `detector` of values scaled to [0, 1] counts a missing one as 1: it proves a drop of the present ones.
     """
 
     window: int
@@ -59,7 +58,7 @@ class MetricTally:
         self._last = deque(maxlen=self.window)
 
     def add(self, value: float | bool | None) -> bool:
-        """Take the next value, None where it is missing; tell whether this raised the detector's first alarm."""
+        """Add the next value, None if it is missing; return whether this raised the detector's first alarm."""
         if value is None or not self._is_usable(value):
             self.missing += 1
             scaled = 1.0
@@ -74,7 +73,7 @@ class MetricTally:
         return self.detector.push(scaled)
 
     def estimate(self, significance_level: float) -> RunningEstimate:
-        """Return what is known by now; the interval has the level on each side."""
+        """Return the present estimate; the interval has the level on each side."""
         return RunningEstimate(
             n=self.n,
             missing=self.missing,
@@ -106,7 +105,7 @@ class MetricTally:
 class ScorerMetrics:
     """The metrics of one scorer. Conversations count in the order of submission, whatever order their scores come in.
 
-    `new_tally` gives the name of the metric at a path, and what is to sum it up; `level` is that of estimates.
+    `new_tally` gives the name of the metric at a path, and its tally; `level` is that of estimates.
     """
 
     new_tally: Callable[[str], tuple[str, MetricTally]]
@@ -126,18 +125,18 @@ class ScorerMetrics:
         return len(released), [metric for each in released for metric in self._count(each)]
 
     def settle(self) -> None:
-        """Count what still waits for those before it, which will not come."""
+        """Count the scores that still wait for earlier ones, which will not come."""
         waiting = self._order.waiting
         for number in sorted(waiting):
             self._count(waiting[number])
         self._order = InOrder()
 
     def estimate(self, metric: str) -> RunningEstimate:
-        """Return what is known of a metric by now."""
+        """Return the present estimate of a metric."""
         return self.tallies[metric].estimate(self.level)
 
     def estimates(self) -> Mapping[str, RunningEstimate]:
-        """Return what is known of each metric by now, by its name."""
+        """Return the present estimate of each metric, by its name."""
         return {metric: self.estimate(metric) for metric in sorted(self.tallies)}
 
     def add(self, path: str) -> None:
@@ -158,11 +157,11 @@ class ScorerMetrics:
 
 
 def _proven_above(total: float, n: int, alpha: float) -> float:
-    """Return the largest p0 at which the e-value of "the mean is above p0" reaches 1/alpha; 0 where there is none.
+    """Return the largest p0 with an e-value of "the mean is above p0" of 1/alpha or more; 0 if there is none.
 
     `total` is the sum of n values in [0, 1]. For booleans this is the lower end of `evalues.anytime_interval`. For
-    values between, each factor (q/p0)^x ((1-q)/(1-p0))^(1-x) of the mixture is at most its linear interpolation
-    between x = 0 and x = 1, which does not rise on average where the mean is at most p0; so it holds for them too.
+    values between, each factor (q/p0)^x ((1-q)/(1-p0))^(1-x) of the mixture is at most its linear interpolation between
+    x = 0 and x = 1, which does not rise on average if the mean is at most p0; so the bound is valid for them too.
     """
     inside, outside = 0.0, total / n if n else 0.0
     for _ in range(_HALVINGS):

@@ -21,10 +21,10 @@ from simeval.scorers.returned import metrics_of, whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerCounts:
-    """What became of the conversations that were sampled, for one scorer: each is in one of the four numbers.
+    """The counts of sampled conversations for one scorer: each is in one of the four numbers.
 
-    `queued` wait or are being scored, `dropped` found the queue full or the evaluator closed. `last_failure` says why
-    the last of the failed ones has no score.
+    `queued` wait or are being scored, `dropped` found the queue full or the evaluator closed. `last_failure` is why the
+    last of the failed ones has no score.
     """
 
     queued: int
@@ -49,7 +49,7 @@ class _Count:
         return self.taken - self.scored - self.failed
 
     def drop_queued(self) -> None:
-        """Count as dropped what was taken and came to nothing."""
+        """Count the conversations as dropped that were taken without a result."""
         self.dropped, self.taken = self.dropped + self.queued, self.scored + self.failed
 
 
@@ -57,10 +57,9 @@ class _Count:
 class ScorerQueue:
     """Scores conversations with one scorer, and counts.
 
-    What its scorer does cannot end it, nor the app: an exception is a failure, one that never returns holds one of
-    `workers` threads and no more, and one that goes on when it is cancelled is left behind. Scores are counted in the
-    order of submission, whatever order they come in; the workers run ahead of one that takes long by `queue_size`
-    conversations at most.
+    Its scorer cannot end it, nor the app: an exception is a failure, one that never returns holds one of `workers`
+    threads and no more, and one that goes on when it is cancelled is left behind. Scores are counted in the order of
+    submission, whatever order they come in; the workers run ahead of a slow one by `queue_size` conversations at most.
     """
 
     scorer: Scorer
@@ -97,7 +96,7 @@ class ScorerQueue:
                 tasks.start_soon(self._work, inbox.clone(), name=f"{self.scorer.name} {number}")
 
     def offer(self, submission: Submission) -> bool:
-        """Queue a conversation where there is a place; tell whether there was."""
+        """Queue a conversation if there is a place; return whether there was."""
         try:
             if self._into is not None:
                 self._into.send_nowait((self._count.taken, submission))
@@ -114,7 +113,7 @@ class ScorerQueue:
             self._into.close()
 
     def settle(self) -> None:
-        """Count as dropped what has not been scored, and count every score, now that no worker is left."""
+        """Count unscored conversations as dropped, and count every score, now that no worker is left."""
         self._count.drop_queued()
         self.metrics.settle()
 
@@ -137,9 +136,9 @@ class ScorerQueue:
                     await self.listeners.dropped(metric, self.metrics.estimate(metric))
 
     async def _score(self, submission: Submission) -> tuple[Score, Numbers]:
-        """Measure, and give the score, without secrets where somebody wants it, with the numbers in it by their names.
+        """Measure, and return the score, without secrets if there is a listener, with the numbers in it by their names.
 
-        Names are kept, told and logged, so that they are clean at any rate.
+        Names are stored, reported and logged, so they are always clean.
         """
         measured = await self.scorer.measure(submission.columns(), run_sync=self._threads.run)
         score = whole(measured, self.scorer.default_score, name=self.scorer.name)

@@ -1,4 +1,4 @@
-"""What the app submits: a live conversation, read when a scorer first wants it."""
+"""The app's submission: a live conversation, read when a scorer first needs it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Submission:
     _columns: Columns | None = None
 
     def columns(self) -> Columns:
-        """Return what scorers may name. Raises DefinitionError where there is no conversation to be read."""
+        """Return the arguments for scorers. Raises DefinitionError if no conversation can be read."""
         if self._columns is None:
             conversation = conversation_of(self.said, self.given)
             self._columns = {
@@ -39,7 +39,7 @@ class Submission:
 
     @property
     def known(self) -> Columns:
-        """What is known of it: its columns, or what was given where no conversation could be read."""
+        """Return its columns, or the submitted values if no conversation could be read."""
         return self.given if self._columns is None else self._columns
 
 

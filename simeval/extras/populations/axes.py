@@ -1,4 +1,4 @@
-"""The axes on which users differ, each with its traits: a word for reports, and what a user who has it is told."""
+"""The axes on which users differ, each with its traits: a word for reports, and the prompt of a user who has it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from simeval.core.writing_style import WritingStyleAxes
 
 _STYLE = WritingStyleAxes()
-UNKNOWN = "unknown"  # the language of whoever wrote too little to tell it
+UNKNOWN = "unknown"  # the language of a user who wrote too little to detect it
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis; `weight` says how far apart its traits are, and where it `is_ordered` neighbours are nearer.
+    """One axis; `weight` is how far apart its traits are, and if it `is_ordered` neighbours are nearer.
 
     One without traits of its own takes any word, as languages are.
     """
@@ -22,7 +22,7 @@ class Axis:
     weight: float = 1.0
 
     def told(self, word: str) -> str:
-        """Return what a user who has a trait is told; nothing for what is unknown."""
+        """Return the prompt of a user who has a trait; empty for an unknown one."""
         return "" if word == UNKNOWN else self.traits.get(word, f"Writes in {word}.")
 
     def distance(self, one: str, other: str) -> float:

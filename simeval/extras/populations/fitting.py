@@ -45,10 +45,10 @@ class FittedPersona:
 class FittedUsers:
     """The users of some logged conversations, as a mix of personas, the commonest first.
 
-    It rests on `dialogues` of them; in `left_out` the user wrote no word. Intervals take every dialogue for another
-    person's: they are too narrow where a few people wrote many. `messages` is a number of messages that 95% of users
-    did not exceed; `goals` are what they came for. `measured` has the mean, standard deviation and number of dialogues
-    of what simulated users are held beside.
+    It rests on `dialogues` of them; in `left_out` the user wrote no word. Intervals assume every dialogue is another
+    person's: they are too narrow if a few people wrote many. `messages` is a number of messages that 95% of users did
+    not exceed; `goals` are their goals. `measured` has the mean, standard deviation and number of dialogues of the
+    measures compared with simulated users.
     """
 
     personas: tuple[FittedPersona, ...]
@@ -120,13 +120,13 @@ def _shares(words: Sequence[str]) -> dict[str, float]:
 
 
 def _told(words: Sequence[str], place: int) -> dict[str, float]:
-    """Return what people with these traits are told, with its share of those whose trait is known."""
+    """Return the prompts of people with these traits, each with its share of those whose trait is known."""
     known = [word for word in words if word != UNKNOWN]
     return {AXES[place].told(word): share for word, share in _shares(known).items()}
 
 
 def _names(middles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Return what to call each persona: its traits on the fewest axes that tell all apart, the language as the last."""
+    """Return a name for each persona: its traits on the fewest axes that separate all, the language as the last."""
     places = (*range(1, len(AXES)), 0)
     telling = next(
         some

@@ -1,7 +1,7 @@
-"""What users came for: groups of conversations whose openings share words, each named by its words.
+"""The goals of users: groups of conversations whose openings share words, each named by its words.
 
-Openings are held against each other by the words that few of them have (TF-IDF, cosine), and grouped from the nearest
-pair on (average linkage). Which words mean the same is not known, so one goal in quite other words is another group.
+Openings are compared by the words that few of them have (TF-IDF, cosine), and grouped from the nearest pair on (average
+linkage). Synonyms are not known, so one goal in quite other words is another group.
 """
 
 from collections import Counter
@@ -19,11 +19,11 @@ from simeval.core.wording import told_words
 from simeval.extras.populations.habits import GREETING
 from simeval.stats.binomial import clopper_pearson
 
-MOST_READ = 2_000  # openings, evenly spread over all: every one is held against every other
+MOST_READ = 2_000  # openings, evenly spread over all: every one is compared with every other
 MOST_GOALS = 10
-OPENING = 2  # messages of the user, of which the first is often a greeting
+OPENING = 2  # messages of the user: the first is often a greeting
 LEAST_PEOPLE = 3  # of a group, and with a word that names one: a word of one person names no group
-APART = 0.9  # the mean distance, of at most 1, up to which groups are one
+APART = 0.9  # the mean distance, at most 1, up to which groups are one
 NAMED_BY = 3  # words
 EACH_SIDE = 0.025
 
@@ -45,7 +45,7 @@ class Goal:
 
 
 def goals_of(conversations: Sequence[Conversation]) -> tuple[Goal, ...]:
-    """Return what most users of conversations came for, the commonest first; what few came for is left out."""
+    """Return the goals of most users of conversations, the commonest first; rare ones are left out."""
     openings = sorted(filter(None, map(_opening, _spread(conversations))), key=lambda opening: sorted(opening.items()))
     counts = Counter(found for opening in openings for found in opening)
     groups = [each for each in _grouped(openings, counts) if len(each) >= LEAST_PEOPLE]

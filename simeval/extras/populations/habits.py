@@ -1,7 +1,7 @@
 """How the user of one conversation writes: read off the messages by rules, without a model.
 
-Length, typing and the number of messages are told in any language; courtesy, tone and formality by the commonest words
-of seven languages, English best; without any of them a user counts as neutral, direct and without courtesy.
+Length, typing and the number of messages are measured in any language; courtesy, tone and formality by the commonest
+words of seven languages, English best; without any of them a user counts as neutral, direct and without courtesy.
 """
 
 import re
@@ -15,7 +15,7 @@ from simeval.core.wording import words
 from simeval.extras.populations.axes import AXES, CHATS, LENGTHS, LONGEST_CHAT, UNKNOWN
 from simeval.extras.populations.spelling import Spelling
 
-_OFTEN = 1 / 3  # of the messages, from which a habit is one
+_OFTEN = 1 / 3  # of the messages, the least share for a habit
 _MANY_SLIPS = 1 / 30  # of the words
 _LEAST_CAPITALS = 10  # letters of a message that are capitals on purpose
 GREETING = re.compile(
@@ -58,7 +58,7 @@ class Habits:
 
 
 def habits_of(conversation: Conversation, spelling: Spelling) -> Habits | None:
-    """Return how the user of a conversation writes; None where the user wrote no word."""
+    """Return how the user of a conversation writes; None if the user wrote no word."""
     said = [message.content for message in conversation.messages if message.role == "user" and words(message.content)]
     if not said:
         return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simeval.extras.populations.axes import AXES
 
 MOST_ROUNDS = 20  # of exchanges; a handful are needed
-MOST_LOOKED_AT = 1_000  # of the commonest kinds, of which medoids are chosen
+MOST_LOOKED_AT = 1_000  # of the commonest kinds, the candidates for medoids
 
 
 def distances(some: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]) -> NDArray[np.float64]:
@@ -30,7 +30,7 @@ def _codes(users: Sequence[tuple[str, ...]], place: int, words: Sequence[str]) -
 
 
 def medoids(kinds: Sequence[tuple[str, ...]], counts: Sequence[int], *, most: int) -> list[int]:
-    """Return the places of at most `most` kinds to which all users are nearest in sum."""
+    """Return the places of at most `most` kinds with the least sum of distances from all users."""
     places = sorted(range(len(kinds)), key=lambda place: -counts[place])[:MOST_LOOKED_AT]
     apart, weights = distances(kinds, [kinds[place] for place in places]), np.array(counts, dtype=float)
     chosen: list[int] = []
@@ -49,7 +49,7 @@ def medoids(kinds: Sequence[tuple[str, ...]], counts: Sequence[int], *, most: in
 
 
 def _costs(apart: NDArray[np.float64], weights: NDArray[np.float64], chosen: Sequence[int]) -> NDArray[np.float64]:
-    """Return what it costs to move all to the nearest, for each kind that may be added to those that are chosen."""
+    """Return the cost of moving all to the nearest, for each kind that may be added to the chosen ones."""
     held = apart[:, list(chosen)].min(axis=1) if chosen else np.full(len(weights), np.inf)
     costs: NDArray[np.float64] = weights @ np.minimum(apart, held[:, None])
     return costs

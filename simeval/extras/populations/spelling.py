@@ -1,4 +1,4 @@
-"""Which words of logs are slips: told by the logs themselves, so in any language whose words have spaces.
+"""Which words of logs are slips: found by the logs themselves, so in any language whose words have spaces.
 
 A word that hardly anybody writes, and which is a common word of the same logs but for a letter that is missing or too
 many within it, or for two that changed places, is taken for a slip of that. A rare word may be so by mistake.
@@ -17,7 +17,7 @@ from simeval.core.wording import words
 RARE = 2  # of a word in all logs, at most
 COMMON = 20  # of a word in all logs, at least
 LEAST_LETTERS = 5  # shorter words are near to too many others
-LEAST_WITH_ALL = 6  # letters of a word of which one may be missing
+LEAST_WITH_ALL = 6  # letters of a word that may lack one
 _BARE = frozenset(
     {
         "dont",

@@ -1,4 +1,4 @@
-"""Fitted users as YAML: what a suite has as its `users`, with what it rests on in comments, for a person to edit."""
+"""Fitted users as YAML: the `users` of a suite, with their evidence in comments, for a person to edit."""
 
 from collections.abc import Mapping
 from typing import Any

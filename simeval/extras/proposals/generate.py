@@ -1,4 +1,4 @@
-"""What `simeval generate` does: has scenarios proposed, writes them as a suite, says what to do with them."""
+"""The work of `simeval generate`: have scenarios proposed, write them as a suite, describe the next steps."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def generate(
 
 
 def _told(made: Proposals, count: int, out: str | None) -> str:
-    """Say what was proposed, what was not, and what is to be done with it."""
+    """Describe the proposals, the parts left out, and the next steps."""
     found = len(made.found)
     calls = f"{counted_of(made.calls, 'call')} and {made.tokens:,} tokens"
     told = [f"{counted_of(found, 'scenario')} proposed by {made.model} in {calls}"]

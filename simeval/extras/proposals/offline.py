@@ -1,4 +1,4 @@
-"""What the embedded judge proposes as scenarios: one for each sentence that says most, in the words of the source."""
+"""The embedded judge's proposals of scenarios: one for each of the richest sentences, in the words of the source."""
 
 import re
 
@@ -7,17 +7,17 @@ from simeval.extras.proposals.request import ProposalReply, ProposalRequest, Pro
 from simeval.models.providers import offline_text as lexical
 
 LEAST_STEMS = 3  # that a sentence must have to be worth a scenario
-LONGEST_SENTENCE = 300  # characters: what is longer is no sentence
+LONGEST_SENTENCE = 300  # characters: a longer one is no sentence
 TITLE_WORDS = 8
 
 _CODE = re.compile(r"^\s*```.*?(?:^\s*```|\Z)", re.MULTILINE | re.DOTALL)
-_NEW_LINE = re.compile(r"\n(?=\s*(?:\n|[#>*|\-]|\d+[.)]|\w+:))")  # what follows goes on with nothing
+_NEW_LINE = re.compile(r"\n(?=\s*(?:\n|[#>*|\-]|\d+[.)]|\w+:))")  # the text after it begins something new
 _MARKUP = re.compile(r"^(?:[#>*|\-\d.)\s]+|\w+:\s+)+")
 _WORDS = re.compile(r"\w[\w'’-]*")
 
 
 def proposed(request: ProposalRequest) -> str:
-    """Propose that the app says what a sentence of the source says; those that say most come first."""
+    """Propose that the app states a sentence of the source; the richest ones come first."""
     found: dict[str, ProposedScenario] = {}
     for line in _NEW_LINE.split(_CODE.sub("", request.source)):
         for sentence in lexical.sentences(line):
@@ -29,7 +29,7 @@ def proposed(request: ProposalRequest) -> str:
 
 
 def _scenario(told: str) -> ProposedScenario | None:
-    """Return the scenario of a sentence; None where it says too little, or asks."""
+    """Return the scenario of a sentence; None if it is too short, or asks."""
     if len(content_stems(told)) < LEAST_STEMS or len(told) > LONGEST_SENTENCE or told.endswith("?"):
         return None
     words = _WORDS.findall(told)

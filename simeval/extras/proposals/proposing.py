@@ -1,4 +1,4 @@
-"""Asks a model for scenarios, part by part, and keeps those that say something new."""
+"""Asks a model for scenarios, part by part, and keeps those that add something new."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,13 +23,13 @@ from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.registry import Models
 from simeval.scorers.llm.panel import at_once
 
-MOST_ROUNDS = 3  # in which a source is asked for what it has not said yet
-ALIKE = 0.8  # the share of common words from which two scenarios are one
+MOST_ROUNDS = 3  # in which a source is asked for new scenarios
+ALIKE = 0.8  # the share of common words at which two scenarios are one
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A scenario with where it is from; `quote` is there only where the source has it, word by word."""
+    """A scenario with its source; `quote` exists only if the source has it, word by word."""
 
     scenario: ProposedScenario
     source: str
@@ -38,7 +38,7 @@ class Proposal:
 
 @dataclass(slots=True, kw_only=True)
 class Proposals:
-    """What a model proposed: at most as many scenarios as were asked for, and what was left out of them."""
+    """A model's proposals: at most as many scenarios as requested, and the ones left out."""
 
     model: str
     parts: int
@@ -50,7 +50,7 @@ class Proposals:
     tokens: int = 0
 
     def take(self, scenario: ProposedScenario, part: Part) -> None:
-        """Keep a scenario that is none of those that are there."""
+        """Keep a scenario unless it is like one of the others."""
         if any(_alike(scenario, each.scenario) for each in self.found):
             self.alike += 1
         else:
@@ -58,10 +58,10 @@ class Proposals:
 
 
 async def propose(parts: Sequence[Part], *, count: int, model: str | Model, settings: Settings) -> Proposals:
-    """Return `count` scenarios that a model proposes from parts of a source, or fewer where it has no more to say.
+    """Return `count` scenarios that a model proposes from parts of a source, or fewer if it has no more.
 
-    Raises DefinitionError, before any call for what cannot be used, and where the model proposes nothing; ModelUnusable
-    where it cannot be asked, and ModelError where none of its replies could be read.
+    Raises DefinitionError, before any call for invalid arguments, and if the model proposes nothing; ModelUnusable if
+    it cannot be asked, and ModelError if none of its replies could be read.
     """
     prompt = all_prompts(settings.prompts)["proposal"]
     models, ledger = Models(settings), Ledger()
@@ -97,7 +97,7 @@ class _Asking:
     made: Proposals
 
     async def round(self, number: int, parts: Sequence[Part], count: int) -> None:
-        """Ask about all parts at once for what is missing. Raises ModelError where the first round finds nothing."""
+        """Ask about all parts at once for the missing scenarios. Raises ModelError if the first round finds nothing."""
         known = tuple(each.scenario.title for each in self.made.found)
         each = min(MOST_AT_ONCE, -(-(count - len(known)) // len(parts)))
         replies = await at_once(

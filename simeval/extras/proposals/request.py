@@ -33,7 +33,7 @@ class ProposedScenario(BaseModel):
 
 
 class ProposalReply(Reply):
-    """The scenarios that a model proposes from one part of a source; none where it has no more to say."""
+    """The scenarios that a model proposes from one part of a source; empty if it has no more."""
 
     scenarios: tuple[ProposedScenario, ...]
     json_schema: ClassVar[Any] = json_object(

@@ -1,4 +1,4 @@
-"""What scenarios are proposed from: descriptions, documents and logs, in parts that a model can read at once."""
+"""The sources of proposed scenarios: descriptions, documents and logs, in parts that a model can read at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LOGS = (".jsonl", ".json", ".csv", ".ndjson", ".gz")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So much of a source as is read at once; `name` says where it is from."""
+    """The part of a source that is read at once; `name` is its origin."""
 
     name: str
     text: str
@@ -26,7 +26,7 @@ class Part:
 def read_parts(paths: Sequence[Path], description: str = "") -> list[Part]:
     """Return the parts of a description, of texts, datasets and logs, and of folders with any of them, in order.
 
-    Raises DefinitionError for what cannot be read, and where nothing is there to be read.
+    Raises DefinitionError for a source that cannot be read, and if there is nothing to read.
     """
     found = list(_parts(DESCRIPTION, description.split("\n\n")))
     for path in [each for given in paths for each in _files(given)]:
@@ -68,7 +68,7 @@ def _texts(path: Path) -> Iterable[str]:
 
 
 def _examples(path: Path) -> Iterable[Example]:
-    """Return the examples of a log; of a dataset, where it is none."""
+    """Return the examples of a log; of a dataset, if it is none."""
     from simeval.extras.importers.registry import import_log
 
     try:
@@ -78,7 +78,7 @@ def _examples(path: Path) -> Iterable[Example]:
 
 
 def _told(example: Example) -> str:
-    """Write what was said, or else what is asked and what is right, a line each."""
+    """Write the messages, or else the inputs and references, a line each."""
     if example.conversation is not None:
         return _said((each.role, each.content) for each in example.conversation.messages)
     told = [_column(name, value) for name, value in (*example.inputs.items(), *example.outputs.items())]
@@ -86,7 +86,7 @@ def _told(example: Example) -> str:
 
 
 def _column(name: str, value: object) -> str:
-    """Write a column that is text or a chat; what else a dataset holds is for programs."""
+    """Write a column that is text or a chat; other values of a dataset are for programs."""
     if is_chat(value):
         return _said((each["role"], text_of(each)) for each in value)
     return f"{name}: {value[:LONGEST_VALUE]}" if isinstance(value, str) else ""
@@ -99,7 +99,7 @@ def _said(messages: Iterable[tuple[str, str]]) -> str:
 
 
 def _parts(name: str, texts: Iterable[str]) -> Iterator[Part]:
-    """Put texts together as long as they have room in one part; one that is longer is cut at a line or a space."""
+    """Put texts together as long as they have room in one part; a longer one is cut at a line or a space."""
     held = ""
     for text in texts:
         for piece in _pieces(text.strip()):

@@ -1,4 +1,4 @@
-"""Proposed scenarios as a suite that a person edits: each has the tag `proposed`, and says what it rests on."""
+"""Proposed scenarios as a suite that a person edits: each has the tag `proposed`, and names its source."""
 
 from collections.abc import Mapping
 from textwrap import wrap

@@ -1,1 +1,1 @@
-"""Spans: a run told to a collector, and what the app's own spans tell of its conversations."""
+"""Spans: a run reported to a collector, and the app's own spans read into its conversations."""

@@ -1,4 +1,4 @@
-"""What was said, in the form that the conventions' JSON schemas give to messages."""
+"""Messages in the form that the conventions' JSON schemas prescribe."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,13 @@ from simeval.extras.telemetry import names
 
 
 def of_call(call: ModelCall, finish: str, clean: Callable[[str], str]) -> dict[str, str]:
-    """Return what a model was asked, and what it answered."""
+    """Return a model's prompt and answer."""
     asked = [_message(each["role"], [_text(clean(each["content"]))]) for each in call.asked()]
     return _attributes(asked, _message("assistant", [_text(clean(call.answered))]), finish)
 
 
 def of_turn(conversation: Conversation, answer: Message) -> dict[str, str]:
-    """Return what was said before an answer of the app's, and the answer, with the tools that it called."""
+    """Return the messages before an answer of the app's, and the answer, with the tools that it called."""
     before = takewhile(lambda each: each is not answer, conversation.messages)
     return _attributes([_said(each) for each in before], _said(answer), "stop")
 
@@ -34,7 +34,7 @@ def _said(message: Message) -> dict[str, Any]:
 
 
 def _of_tool(call: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts of a tool call: that it was asked for, and what it gave where that is known."""
+    """Return the parts of a tool call: the request, and its result if it is known."""
     called = called_tool(call)
     known = {"id": called.id} if called.id else {}
     asked = {"type": "tool_call", **known, "name": called.name or "tool"}

@@ -29,7 +29,7 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(slots=True)
 class JoiningExecutor:
-    """An executor whose conversations have the tool calls that the app's spans tell of.
+    """An executor whose conversations have the tool calls in the app's spans.
 
     Spans belong to the trial in whose trace they are. When a conversation is over, those of its requests are waited
     for, at most `seconds`.
@@ -99,7 +99,7 @@ class JoiningExecutor:
                 found.setdefault(place, []).append(run)
         messages = list(conversation.messages)
         for place, calls in found.items():
-            if not messages[place].tool_calls:  # what the app's answer tells itself is not told twice
+            if not messages[place].tool_calls:  # tool calls in the app's own answer are not added twice
                 messages[place] = replace(messages[place], tool_calls=tuple(map(opened, calls)))
                 self._calls += len(calls)
         return replace(conversation, messages=tuple(messages))
@@ -108,7 +108,7 @@ class JoiningExecutor:
 def _calls_of(spans: Sequence[Json]) -> list[tuple[Json, Json]]:
     """Return the tools that ran, and those that a model called and nothing ran, as a hand-over is, in order of time.
 
-    Each is with its span and, where there are several agents, has the name of its agent.
+    Each is with its span and, if there are several agents, has the name of its agent.
     """
     from simeval.extras.importers.formats.opentelemetry import calls_in, tool_run_of
 
@@ -141,7 +141,7 @@ def _agent_around(span: Json, spans: Sequence[Json]) -> str:
 
 
 def _place_of(span: Json, spans: Sequence[Json], sent: Sequence[SentTrace], messages: Sequence[Message]) -> int | None:
-    """Return the place of the answer that a span was made for, None where there is none.
+    """Return the place of the answer that a span was made for, None if there is none.
 
     It is that of the request that the span is within. Where one request serves all turns, as a connection does, or the
     spans between are not there, it is that of the time when the span began.

@@ -1,6 +1,6 @@
 """The names that spans bear: of OpenTelemetry's conventions for tests and generative AI, and ours beside them.
 
-Those of generative AI are still in development; they stand as of November 2026.
+Those of generative AI are still in development; these are as of November 2026.
 """
 
 from collections.abc import Mapping
@@ -55,6 +55,6 @@ _PROVIDERS: Mapping[str, str] = {  # LiteLLM's names, and those of the conventio
 
 
 def provider_and_model(name: str) -> tuple[str, str]:
-    """Return what the conventions call a model's provider, and the model without it."""
+    """Return the conventions' name of a model's provider, and the model without it."""
     provider, slash, model = name.partition("/")
     return (_PROVIDERS.get(provider, provider), model) if slash else ("openai", name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 PATH = "/v1/traces"
-LARGEST_BODY = 2**26  # bytes, what exporters send at most
+LARGEST_BODY = 2**26  # bytes, the most that exporters send
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _IDS = ("traceId", "spanId", "parentSpanId")
 
@@ -74,7 +74,7 @@ class SpanInbox:
 
 @asynccontextmanager
 async def receiving(address: str) -> AsyncIterator[SpanInbox]:
-    """Receive spans at HOST:PORT until this is left. Raises DefinitionError where that address cannot be used."""
+    """Receive spans at HOST:PORT until this is left. Raises DefinitionError if that address cannot be used."""
     from aiohttp import web  # it takes a while to load
 
     inbox = SpanInbox()
@@ -99,7 +99,7 @@ async def receiving(address: str) -> AsyncIterator[SpanInbox]:
 
 
 def _taken(inbox: SpanInbox, body: bytes, kind: str) -> web.Response:
-    """Take in the body of a request, and return what is answered."""
+    """Process the body of a request, and return the response."""
     from aiohttp import web
 
     if kind not in (_JSON, _PROTOBUF):

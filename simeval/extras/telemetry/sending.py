@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from opentelemetry._logs import Logger
     from opentelemetry.trace import Tracer
 
-SENDING_SECONDS = 10.0  # how long what is left of spans and events may take at the end of a run
+SENDING_SECONDS = 10.0  # how long the rest of spans and events may take at the end of a run
 _SPANS = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 _EVENTS = "opentelemetry.exporter.otlp.proto.http._log_exporter"
 
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """What makes the spans of a run, and what its events are told to; those stand in the spans where it is None."""
+    """Makes the spans of a run, and gets its events; if it is None, those are in the spans."""
 
     tracer: "Tracer"
     logger: "Logger | None"
@@ -37,9 +37,9 @@ class Outlet:
 
 @asynccontextmanager
 async def open_outlet(out: TraceOut) -> AsyncIterator[Outlet]:
-    """Return what makes spans and takes events; what is left of them is sent when this is left.
+    """Return an outlet for spans and events; the rest is sent when this is left.
 
-    A collector that takes none is told of once, and costs nothing else. Raises DefinitionError where the extra is not
+    A collector that takes none is reported once, and costs nothing else. Raises DefinitionError if the extra is not
     installed.
     """
     if out == "global":
@@ -65,7 +65,7 @@ def _wants_no_logs() -> bool:
 
 
 def _global_logger() -> "Logger | None":
-    """Return what takes events in this program; None where it has no provider of logs that keeps them."""
+    """Return the logger of events in this program; None if it has no provider of logs that keeps them."""
     provider = _needed("opentelemetry._logs").get_logger_provider()
     if _wants_no_logs() or type(provider).__module__.startswith("opentelemetry._logs"):  # the API's own keep nothing
         return None
@@ -89,7 +89,7 @@ class _Line:
 
 
 async def _sent(lines: list[_Line]) -> bool:
-    """Send what is left, and return whether that came to an end in time."""
+    """Send the rest, and return whether that ended in time."""
     with anyio.CancelScope(shield=True), anyio.move_on_after(SENDING_SECONDS) as limit:
         async with anyio.create_task_group() as tasks:
             for line in lines:
@@ -124,7 +124,7 @@ def _resource() -> Any:
 
 
 def _needed(module: str) -> Any:
-    """Import a module of the extra. Raises DefinitionError where it is not installed."""
+    """Import a module of the extra. Raises DefinitionError if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -134,7 +134,7 @@ def _needed(module: str) -> Any:
 
 @contextmanager
 def _hearing(exporter: str, line: _Line) -> Iterator[_Line]:
-    """Let a line hear what its exporter complains of, in place of the log."""
+    """Let a line collect its exporter's complaints, in place of the log."""
     logger, handler = logging.getLogger(exporter), _Handler(line.hear)
     was_passed_on, logger.propagate = logger.propagate, False
     logger.addHandler(handler)

@@ -1,13 +1,13 @@
 """A run as spans, made of its records when they are there.
 
 test_suite_run                      the run
-├── chat MODEL                      what is asked before any trial: rubrics, controls
+├── chat MODEL                      requests before any trial: rubrics, controls
 └── test_case TITLE                 a scenario; events: its verdicts
     └── simeval.trial               a trial; events: its scores
         ├── chat MODEL              of the simulated user, the judge, by role
         └── invoke_agent APP        a turn of the app; its link is to the trace that the app's own spans are in
 
-Events are log records that belong to a span or, where logs go nowhere, stand in it.
+Events are log records that belong to a span or, if logs go nowhere, are in it.
 """
 
 import os
@@ -49,7 +49,7 @@ class Traced:
 
 @dataclass(slots=True)
 class RunSpans:
-    """The spans of one run. Texts stand in them only where the environment asks for content."""
+    """The spans of one run. Texts are in them only if the environment asks for content."""
 
     outlet: Outlet
     run: RunRecord
@@ -69,7 +69,7 @@ class RunSpans:
         self._suite = self.outlet.tracer.start_span(names.SUITE_RUN, attributes=known)
 
     def begin(self, scenario: int) -> None:
-        """Begin the span of a scenario, where it has not begun."""
+        """Begin the span of a scenario, if it has not begun."""
         if scenario not in self._cases:
             title = self.plans[scenario].title
             known = {names.CASE_NAME: title, names.CASE_ID: f"{self.run.run_id}/{scenario}"}
@@ -104,7 +104,7 @@ class RunSpans:
             self._add_call(self._suite, call)
 
     def end(self, result: RunResult | None) -> None:
-        """End the spans of scenarios, with their verdicts, and of the run, of which there may be no result."""
+        """End the spans of scenarios, with their verdicts, and of the run, which may have no result."""
         status = "aborted"
         if result is not None:
             scenarios = (
@@ -239,7 +239,7 @@ def nanoseconds(moment: datetime) -> int:
 
 
 def turn_of(moment: datetime, conversation: Conversation) -> int | None:
-    """Return the turn of the app, from 0, that was under way at a time; None where it was none yet."""
+    """Return the turn of the app, from 0, in progress at a time; None if it was none yet."""
     begun = [each.started is not None and each.started <= moment for each in conversation.responses]
     return sum(begun) - 1 if any(begun) else None
 

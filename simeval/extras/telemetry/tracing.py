@@ -1,4 +1,4 @@
-"""What a run tells in spans while it goes on: whoever holds and measures its trials is listened to."""
+"""Spans of a run while it goes on: made by listening to the executor of its trials."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -28,7 +28,7 @@ _OF_TRIAL: ContextVar["_Held | None"] = ContextVar("simeval_traced_trial", defau
 
 @dataclass(slots=True)
 class _Held:
-    """What is known of a trial under way, beside its conversation."""
+    """The data of a trial in progress, besides its conversation."""
 
     started: int = field(default_factory=time_ns)
     ended: int = 0
@@ -38,7 +38,7 @@ class _Held:
 
 @dataclass(slots=True)
 class Tracing:
-    """Makes the spans of a run; what goes wrong with them is told of once, and costs the run nothing."""
+    """Makes the spans of a run; their errors are reported once, and cost the run nothing."""
 
     spans: RunSpans
     result: RunResult | None = None
@@ -52,12 +52,12 @@ class Tracing:
         (self._others if held is None else held.calls).append(call)
 
     def begin(self, trial: Trial) -> _Held:
-        """Return what is noted of a trial."""
+        """Return the notes on a trial."""
         self._safely(self.spans.begin, trial.scenario)
         return self._held.setdefault((trial.scenario, trial.index), _Held())
 
     def add(self, judgement: Judgement) -> None:
-        """Make the spans of a trial that is over, where it was held or asked models for in this run."""
+        """Make the spans of a trial that is over, if it was held or asked models in this run."""
         trial = judgement.trial
         held = self._held.pop((trial.scenario, trial.index), None)
         if held is not None and (held.ended or held.calls):
@@ -72,7 +72,7 @@ class Tracing:
             self._safely(self.spans.add_trial, traced)
 
     def end(self) -> None:
-        """Make the spans of what is left, and end those of the run."""
+        """Make the remaining spans, and end those of the run."""
         self._safely(self.spans.add_calls, self._others)
         self._safely(self.spans.end, self.result)
 
@@ -123,7 +123,7 @@ class TracedExecutor:
 
 
 class TracingPart(RunPart):
-    """Tells a run in spans, to where the setting `trace_out` says."""
+    """Reports a run in spans, to the address in the setting `trace_out`."""
 
     _tracing: Tracing | None = None
 
@@ -142,7 +142,7 @@ class TracingPart(RunPart):
                 yield TracedExecutor(executor, tracing)
 
     def end(self, result: RunResult) -> None:
-        """Take the result, which the span of the run tells."""
+        """Keep the result for the span of the run."""
         if self._tracing is not None:
             self._tracing.result = result
 

@@ -67,12 +67,12 @@ def view(**options: Any) -> None:
 def agree(**options: Any) -> None:
     """Compare the judge of a run (RESULT, a file from --json or a run of the store) with people's LABELS.
 
-    Without LABELS it takes those that people gave with `simeval label`; what a model says is never among them.
+    Without LABELS it takes those that people gave with `simeval label`; labels of models are never among them.
 
-    LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to
-    10), and expectation and rater where there are several. The labelled trials must be a random subset of the
-    run's: `simeval agree RESULT --sample 60 --out LABELS` draws one. It says how good the judge is, and gives no
-    pass or fail. Exit status: 0, or 2 for input that could not be used.
+    LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to 10),
+    and expectation and rater if there are several. The labelled trials must be a random subset of the run's: `simeval
+    agree RESULT --sample 60 --out LABELS` draws one. It shows how good the judge is, and gives no pass or fail. Exit
+    status: 0, or 2 for input that could not be used.
     """
     from simeval.extras.viewer.agree import agree as hold_against_labels
 

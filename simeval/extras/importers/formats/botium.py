@@ -1,9 +1,9 @@
 """Botium scripts: a conversation (#me, #bot) or a list of utterances, each in a text file.
 
-What #bot says is what the script expects, which stands for the app's answer here. Lines such as `PAUSE 1000` or
-`JSON_PATH $.a | b` are instructions to Botium: they are kept as the message's metadata "instructions" (of #bot), and
-sections such as #begin and #end as metadata of the example. Utterances are examples of their own, each an input with
-the name of the list as metadata.
+The text of #bot is the script's expectation, used as the app's answer here. Lines such as `PAUSE 1000` or `JSON_PATH
+$.a | b` are instructions to Botium: they are kept as the message's metadata "instructions" (of #bot), and sections such
+as #begin and #end as metadata of the example. Utterances are examples of their own, each an input with the name of the
+list as metadata.
 """
 
 import re

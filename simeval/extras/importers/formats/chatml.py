@@ -19,7 +19,7 @@ _SIDES = ("input", "output")
 
 
 def looks_like(opening: Opening) -> bool:
-    """Return whether the first record holds observations whose sides say whether they could be normalised."""
+    """Return whether the first record holds observations that record for each side if it could be normalised."""
     found = opening.first
     return isinstance(found, dict) and bool(found) and all(_is_observation(each) for each in found.values())
 

@@ -1,7 +1,7 @@
 """DeepEval: traces with their spans by kind; a thread's traces are one conversation.
 
-What the outermost agent gave is the conversation where it is a list of messages, as of LangGraph; else the spans of
-language models are, as `simeval.extras.importers.traces` says.
+The outermost agent's output is the conversation if it is a list of messages, as of LangGraph; else the spans of
+language models are, as described in `simeval.extras.importers.traces`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def _trace(found: Mapping[str, Any]) -> Trace:
 
 
 def _whole(found: Mapping[str, Any], turns: list[Turn]) -> Call:
-    """Return a trace as one call: all that was said up to the last user's message, and what the agent did then."""
+    """Return a trace as one call: all messages up to the user's last one, and the agent's work then."""
     last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=-1) + 1
     started, ended = moment(found.get("startTime")), moment(found.get("endTime"))
     return Call(

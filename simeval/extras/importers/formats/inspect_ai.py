@@ -74,7 +74,7 @@ def _archived(path: Path) -> Iterator[Example | Unreadable]:
 
 
 def _order(entry: ZipInfo) -> list[Any]:
-    """Return what sorts sample 2 before sample 10."""
+    """Return a sort key that puts sample 2 before sample 10."""
     return [(not each.isdigit(), int(each) if each.isdigit() else each) for each in _NUMBERS.split(entry.filename)]
 
 
@@ -87,7 +87,7 @@ def _header(archive: ZipFile) -> Mapping[str, Any]:
 
 
 def _entry(archive: ZipFile, entry: ZipInfo) -> Record | Unreadable:
-    """Return what an entry of the archive holds, if it is not larger than a document may be."""
+    """Return the record in an entry of the archive, unless it is larger than a document may be."""
     if entry.file_size > MOST_BYTES:
         return Unreadable(entry.filename, f"it has {entry.file_size:,} bytes, more than the {MOST_BYTES:,} allowed")
     try:

@@ -1,8 +1,8 @@
 """Langfuse: traces with their observations, `{"trace": {...}, "observations": [...]}`, one a line or in a list.
 
 Also traces as its API gives them, which hold their observations, and without any, as its exports do. Observations of
-type GENERATION are the model calls; how they make conversations, and traces of one session one conversation, is said in
-`simeval.extras.importers.traces`.
+type GENERATION are the model calls; `simeval.extras.importers.traces` describes how they make conversations, and traces
+of one session one conversation.
 """
 
 import json
@@ -20,7 +20,7 @@ from simeval.extras.importers.traces import Call, Trace, conversations_in, secon
 
 NAME = "langfuse"
 _TOOLS = ("TOOL",)
-_OWN = {"resourceAttributes", "scope", "attributes"}  # what tracers write into the metadata of a trace
+_OWN = {"resourceAttributes", "scope", "attributes"}  # keys that tracers write into the metadata of a trace
 
 
 def looks_like(opening: Opening) -> bool:
@@ -55,7 +55,7 @@ def _trace(found: Mapping[str, Any]) -> Trace:
 
 
 def _add(found: Mapping[str, Any], trace: Trace) -> None:
-    """Put what an observation says into its trace. Raises ValueError where a model call has no answer."""
+    """Add an observation to its trace. Raises ValueError if a model call has no answer."""
     kind, name = str(found.get("type")), str(found.get("name"))
     if kind == "GENERATION":
         trace.calls.append(_call(found))
@@ -90,7 +90,7 @@ def _call(found: Mapping[str, Any]) -> Call:
 
 
 def _result(found: Any) -> Any:
-    """Return what a tool gave, out of the content blocks that some wrap it in."""
+    """Return the result of a tool, out of the content blocks that some wrap it in."""
     value = loaded(found)
     blocks = mapping(value).get("content")
     is_text = isinstance(blocks, list) and len(blocks) == 1 and isinstance(mapping(blocks[0]).get("text"), str)
@@ -120,7 +120,7 @@ def _metadata(told: Mapping[str, Any]) -> Json:
 
 
 def _unquoted(value: Any) -> Any:
-    """Return what stands in a trace's input or output, which is JSON however simple it is."""
+    """Return the value in a trace's input or output, which is JSON however simple it is."""
     if isinstance(value, str) and value.startswith('"'):
         with suppress(ValueError):
             return json.loads(value)

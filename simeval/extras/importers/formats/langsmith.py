@@ -1,8 +1,9 @@
 """LangSmith: batches of runs as its SDK sends them, and runs as its API exports them.
 
-A batch is `{"post": [...], "patch": [...]}`, where a patch completes the run of its id; an export is one run a line, or
-a list of them. Runs of type "llm" are the model calls; runs of a trace make its conversations, and traces of one thread
-(metadata session_id, thread_id or conversation_id) one conversation, as `simeval.extras.importers.traces` says.
+A batch is `{"post": [...], "patch": [...]}`, with patches that complete the runs of their ids; an export is one run a
+line, or a list of them. Runs of type "llm" are the model calls; runs of a trace make its conversations, and traces of
+one thread (metadata session_id, thread_id or conversation_id) one conversation, as described in
+`simeval.extras.importers.traces`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ def looks_like(opening: Opening) -> bool:
 
 
 def read(path: Path) -> Iterator[Example | Unreadable]:
-    """Return the conversations of all runs in a file; the runs are held, not what else it says."""
+    """Return the conversations of all runs in a file; only the runs are held in memory."""
     runs: dict[str, Json] = {}
     for record in records(path):
         if isinstance(record, Unreadable):
@@ -41,7 +42,7 @@ def read(path: Path) -> Iterator[Example | Unreadable]:
 
 
 def _take(found: Mapping[str, Any], runs: dict[str, Json]) -> None:
-    """Add the runs of a record, a later one to the earlier one of its id. Raises ValueError where one has no id."""
+    """Add the runs of a record, a later one to the earlier one of its id. Raises ValueError if one has no id."""
     is_batch = "post" in found or "patch" in found
     batch = [*(found.get("post") or []), *(found.get("patch") or [])] if is_batch else [found]
     for run in batch:
@@ -66,7 +67,7 @@ def _traces(runs: Iterable[Json]) -> Iterator[Trace]:
 
 
 def _add(run: Json, trace: Trace) -> None:
-    """Put what a run says into its trace. Raises ValueError where a model call has no answer."""
+    """Add a run to its trace. Raises ValueError if a model call has no answer."""
     told = mapping(mapping(run.get("extra")).get("metadata"))
     trace.session = trace.session or identity(told, *_THREADS)
     kind, answer = run.get("run_type"), run.get("outputs")
@@ -104,7 +105,7 @@ def _call(run: Json, told: Mapping[str, Any]) -> Call:
 
 
 def _metadata(run: Json, told: Mapping[str, Any]) -> Json:
-    """Return what the outermost run says of the whole."""
+    """Return the outermost run's metadata on the whole trace."""
     own = {name: value for name, value in told.items() if not name.startswith("ls_") and name not in _THREADS}
     feedback = mapping(run.get("feedback_stats"))
     scores = [{"name": name, **mapping(each)} for name, each in feedback.items()]

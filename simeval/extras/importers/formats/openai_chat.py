@@ -3,7 +3,7 @@
 A line is `{"messages": [...], ...}`, as for fine-tuning, or a pair `{"request": {...}, "response": {...}}` of chat
 completions or responses; a response may be a stream of server-sent events (`{"sse": "data: ..."}`). A pair is the
 conversation of its request with the answer added, so a conversation that went on over several requests is an example
-for each of them. Of several choices the first one counts. What else a line has is kept as metadata, save tools.
+for each of them. Of several choices the first one counts. Other fields of a line are kept as metadata, save tools.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def _recorded(found: Mapping[str, Any]) -> list[Turn]:
 
 
 def _pair(found: Mapping[str, Any], answer: Json) -> list[Turn]:
-    """Return the messages of a request and its answer. Raises ValueError where the request failed."""
+    """Return the messages of a request and its answer. Raises ValueError if the request failed."""
     request = mapping(found.get("request")) or found
     question = asked(mapping(request.get("body")) or request)
     turns = answered(answer) if first(answer, *_ANSWERS) else []
@@ -107,7 +107,7 @@ def _failure(found: Mapping[str, Any], answer: Json) -> str:
 
 
 def _merged(stream: str) -> Json:
-    """Return the answer that a stream of server-sent events told piece by piece."""
+    """Return the answer in the pieces of a stream of server-sent events."""
     data = (line.removeprefix("data:").strip() for line in stream.splitlines() if line.startswith("data:"))
     events = [parse_json(each) for each in data if each and each != "[DONE]"]
     done = [each["response"] for each in events if each.get("type") == "response.completed"]
@@ -115,7 +115,7 @@ def _merged(stream: str) -> Json:
 
 
 def _joined(chunks: list[Mapping[str, Any]]) -> Json:
-    """Return the answer of which chunks are the pieces."""
+    """Return the answer made of these chunks."""
     answer: Json = {}
     text: list[str] = []
     calls: dict[int, Json] = {}

@@ -4,8 +4,8 @@ Messages are read from the attributes gen_ai.input.messages and gen_ai.output.me
 and gen_ai.completion.N, from OpenInference's llm.input_messages.N, from the AI SDK's ai.prompt and ai.response, and
 from log records and span events (gen_ai.user.message, gen_ai.choice). A file may hold spans and logs side by side, as
 `{"otlp_traces", "otlp_logs"}` or as exports of either kind. Spans make conversations, and sessions (session.id,
-gen_ai.conversation.id) one, as `simeval.extras.importers.traces` says. A call that was recorded without its content
-is reported.
+gen_ai.conversation.id) one, as described in `simeval.extras.importers.traces`. A call that was recorded without its
+content is reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,14 +37,14 @@ _SESSIONS = (
 # from the dialect that is in force to those it replaced; each a list of messages
 _ASKED = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", "ai.prompt.messages")
 _ANSWERED = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages")
-_AI_SDK_ANSWERS = ("ai.response", "ai.result")  # of which the older one has less
+_AI_SDK_ANSWERS = ("ai.response", "ai.result")  # the older one has less
 _OTHER_OPERATIONS = ("embeddings", "create_agent", "retrieval")
 _VALUES = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 
 
 @dataclass(slots=True)
 class _Said:
-    """What log records and span events of a span say."""
+    """The messages in log records and span events of a span."""
 
     asked: list[Json] = field(default_factory=list)
     answered: list[Json] = field(default_factory=list)
@@ -101,7 +101,7 @@ def _place(said: dict[str, _Said], found: Mapping[str, Any]) -> _Said:
 
 
 def _hear(name: str, body: Any, attributes: Json, said: _Said) -> None:
-    """Take an event of a span, where it tells of messages."""
+    """Add an event of a span, if it holds messages."""
     if not name.startswith("gen_ai."):
         return
     told = mapping(body) or mapping(attributes.get("gen_ai.event.content")) or attributes
@@ -134,13 +134,13 @@ def _traces(spans: Iterable[Json], said: Mapping[str, _Said]) -> Iterator[Trace]
             else:
                 trace.refused.append(unread)
     for trace, key, unread in silent:
-        if trace.call_around(key) is None:  # else that one says what was said
+        if trace.call_around(key) is None:  # otherwise the call around it has the messages
             trace.refused.append(unread)
     return (trace for name, trace in traces.items() if name in talking or trace.refused)
 
 
 def _add(span: Json, said: _Said, trace: Trace) -> bool:
-    """Put what a span says into its trace, and give whether it is a model's call. Raises ValueError where refused."""
+    """Add a span to its trace, and return whether it is a model's call. Raises ValueError where refused."""
     attributes = {**said.attributes, **span["attributes"]}
     trace.session = trace.session or identity(attributes, *_SESSIONS)
     if not span.get("parentSpanId"):
@@ -157,7 +157,7 @@ def _add(span: Json, said: _Said, trace: Trace) -> bool:
     question = _messages(attributes, _ASKED) or _ai_sdk_prompt(attributes) or said.asked
     answer = _messages(attributes, _ANSWERED) or _ai_sdk_answer(attributes) or said.answered
     if not (question or answer) and attributes.get("gen_ai.operation.name") == "invoke_agent" and not _failure(span):
-        return True  # the calls that were made within it say what was said
+        return True  # the calls made within it have the messages
     call = _call(span, attributes, question, answer)
     if not any(turn.text or any("result" in each for each in turn.results) for turn in (*call.asked, *call.answered)):
         raise ValueError(_failure(span) or NO_CONTENT)
@@ -213,7 +213,7 @@ def calls_in(span: Json) -> list[Json]:
 
 
 def agent_of(span: Json, attributes: Json) -> str:
-    """Return the name of the agent that a span is a run of, or a call by; empty where none is named."""
+    """Return the name of the agent that a span is a run of, or a call by; empty without one."""
     named = first(attributes, "gen_ai.agent.name", "agent.name", "agent_name")
     if named is None and attributes.get("openinference.span.kind") == "AGENT":
         named = span.get("name")
@@ -221,7 +221,7 @@ def agent_of(span: Json, attributes: Json) -> str:
 
 
 def tool_run_of(attributes: Json) -> Json:
-    """Return the tool that a span is the run of; empty where it is none."""
+    """Return the tool that a span is the run of; empty if it is none."""
     if "ai.toolCall.name" in attributes:  # the AI SDK
         return filled(
             id=attributes.get("ai.toolCall.id"),
@@ -282,7 +282,7 @@ def _ai_sdk_answer(attributes: Json) -> list[Any]:
 
 
 def _numbered(attributes: Json, prefix: str) -> list[Any]:
-    """Return what attributes such as prefix.0.role spell out, as a list."""
+    """Return the list in attributes such as prefix.0.role."""
     tree: Json = {}
     for name, value in attributes.items():
         if name.startswith(prefix):

@@ -1,8 +1,8 @@
 """Rasa: test stories (YAML) and trackers (JSON).
 
-Of a story, what the user says are its steps "user", without the marks of entities (an intent alone is "/intent", as
-Rasa writes it); the actions that follow are the assistant's tool calls, with the text of steps "bot" where there is
-one. Of a tracker, the events "user", "bot" and "action" count, with their times.
+The user's messages in a story are its steps "user", without the marks of entities (an intent alone is "/intent", as
+Rasa writes it); the actions that follow are the assistant's tool calls, with the text of steps "bot" if there is one.
+Of a tracker, the events "user", "bot" and "action" count, with their times.
 """
 
 import re
@@ -26,7 +26,7 @@ from simeval.datasets.records import (
 
 NAME = "rasa"
 _ENTITY = re.compile(r"\[([^\]]*)\](?:\{[^}]*\}|\([^)]*\))")
-_SILENT = ("action_listen", "action_session_start", "action_restart")  # what Rasa does between turns
+_SILENT = ("action_listen", "action_session_start", "action_restart")  # Rasa's own actions between turns
 _YAML = (".yml", ".yaml")
 
 

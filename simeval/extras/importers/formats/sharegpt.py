@@ -17,7 +17,7 @@ _LEFT_OUT = {*_LISTS, *_IDS, "system", "tools"}
 
 
 def looks_like(opening: Opening) -> bool:
-    """Return whether the first record has messages that say whom they are from."""
+    """Return whether the first record has messages that name their speakers."""
     found = opening.first
     said = first(found, *_LISTS) if isinstance(found, dict) else None
     return isinstance(said, list) and all(isinstance(each, dict) and "from" in each for each in said)

@@ -1,4 +1,4 @@
-"""What simeval wrote: datasets, one example a line, and runs, as `--json` writes them, with their conversations."""
+"""Files of simeval: datasets, one example a line, and runs, as `--json` writes them, with their conversations."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,7 +39,7 @@ def _converted(found: Mapping[str, Any]) -> Iterator[Example]:
 
 
 def _held(run: Mapping[str, Any]) -> Iterator[Example]:
-    """Return the conversations of a run. Raises ValueError where the file has none."""
+    """Return the conversations of a run. Raises ValueError if the file has none."""
     read = 0
     for scenario in run.get("scenarios", ()):
         failed = {each["index"] for each in scenario["errors"] if each["stage"] in _UNHELD}
