@@ -48,10 +48,10 @@ class Evaluator(AnswersOriginals, ABC):
     another and decides by a `meets` of its own has a `describe` of its own, too: reports show that.
 
     `early_stopping` sets when the trials of a scenario may end before the sample is complete: True, by an exact
-    sequential test that knows the sample size; "anytime", by an e-value that holds without one; False, never. They never
-    end before `min_trials` of a sample that has so many. Without values the engine's are used. If `expected_rate` guesses
-    the share of good trials, a test of a share takes few trials near it, at the same error rates. `evaluate` is always
-    the test of a fixed sample.
+    sequential test that knows the sample size; "anytime", by an e-value that holds without one; False, never. They
+    never end before `min_trials` of a sample that has so many. Without values the engine's are used. If
+    `expected_rate` guesses the share of good trials, a test of a share takes few trials near it, at the same error
+    rates. `evaluate` is always the test of a fixed sample.
     """
 
     originals = OF_EVALUATORS
