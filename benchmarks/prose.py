@@ -35,6 +35,7 @@ KEPT = frozenset(
     {
         "CHANGELOG.md",
         "README.md",
+        "analysis",
         "cli",
         "core",
         "datasets",

@@ -1,4 +1,4 @@
-"""Comparisons of runs, and judges held against people."""
+"""Comparisons of runs, and judges compared with people."""
 
 from simeval.core.originals import attach_names
 

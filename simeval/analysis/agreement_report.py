@@ -34,17 +34,17 @@ def indent(text: str, spaces: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAgreement:
-    """A judge held against people on one requirement.
+    """A judge compared with people on one requirement.
 
-    `labelled` of its `trials` with an outcome have a label; on `ties` of them people are split evenly, and
-    `unused` labelled trials have no outcome. `confusion`, on the trials the judge scored, and `rate`,
-    on all, take what most people say of a trial; `kappa`, `weighted_kappa` (quadratic, for ratings) and `alpha`
-    (Krippendorff's, ordinal) hold each person's label against the judge, and `alpha_of_people` people against
-    each other. Of ratings, which may agree in order and yet lie on different sides of the bar, `alpha_at_cut` is
-    that of the passes and failures they make. Verdicts depend on these, so `trust` follows `alpha_at_cut`, or
-    `alpha` where labels are passes and failures themselves. `cut` is the bar, such as ">= 6", where it is known.
-    `exact` says whether the interval of `rate` is; `conditions` when it holds. Of a sample that is `stratified`, with
-    more that the judge fails, the table counts labels, and rates and coefficients are those of all trials.
+    `labelled` of its `trials` with an outcome have a label; on `ties` of them people are split evenly, and `unused`
+    labelled trials have no outcome. `confusion`, on the trials the judge scored, and `rate`, on all, use the majority
+    of people's labels of a trial; `kappa`, `weighted_kappa` (quadratic, for ratings) and `alpha` (Krippendorff's,
+    ordinal) compare each person's label with the judge, and `alpha_of_people` people with each other. For ratings,
+    which may agree in order and yet fall on different sides of the bar, `alpha_at_cut` is that of the passes and
+    failures they make. Verdicts depend on these, so `trust` follows `alpha_at_cut`, or `alpha` if labels are passes and
+    failures themselves. `cut` is the bar, such as ">= 6", if known. `exact` is whether the interval of `rate` is;
+    `conditions` when it is valid. For a sample that is `stratified`, with more of the judge's failures, the table
+    counts labels, and rates and coefficients are those of all trials.
     """
 
     scenario: str
@@ -114,11 +114,10 @@ class JudgeAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementReport:
-    """A run's judge held against people: one entry for each labelled requirement.
+    """A run's judge compared with people: one entry for each labelled requirement.
 
-    `overall` is the alpha of all passes and failures together, each expectation at its first requirement; None
-    for one expectation. Bounds have `significance_level` on each side. It is about the judge: no pass or fail
-    comes of it.
+    `overall` is the alpha of all passes and failures together, each expectation at its first requirement; None for one
+    expectation. Bounds have `significance_level` on each side. It is about the judge: no pass or fail comes of it.
     """
 
     run_id: str
@@ -159,10 +158,10 @@ class AgreementReport:
 
 
 def trust_in(alpha: BootstrapInterval) -> Trust:
-    """Say how far a judge with this alpha of passes and failures can be relied on.
+    """Return how far a judge with this alpha of passes and failures can be relied on.
 
-    Nothing is said on fewer than 50 labelled conversations. The estimate alone warns; only an interval that lies
-    at .80 or above makes a judge usable.
+    There is no advice on fewer than 50 labelled conversations. The estimate alone warns; only an interval of .80 or
+    above makes a judge usable.
     """
     if alpha.n_clusters < ROUGH:
         return "too few labels"

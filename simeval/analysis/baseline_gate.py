@@ -6,7 +6,7 @@ from simeval.results.gates import BaselineGate, BaselineRow
 
 
 def gate_against(comparison: Comparison) -> BaselineGate:
-    """Return what a comparison of a run with its baseline comes to as a gate of that run."""
+    """Return a comparison of a run with its baseline as a gate of that run."""
     run_id, points = comparison.baseline.run_id, f"{100 * comparison.margin:.4g} percentage points"
     lead = "" if comparison.passed else "not "
     told = told_of(comparison, noun_of(comparison))

@@ -15,7 +15,7 @@ COLOURS: dict[Finding, Style] = {
 
 
 def change_headers(*, paired: bool) -> list[str]:
-    """Return what stands above the cells of a change."""
+    """Return the headers of the cells of a change."""
     counted = "pairs" if paired else "trials"
     return ["finding", "before", "now", "change", "interval", counted, "better", "worse", "p"]
 
@@ -43,7 +43,7 @@ def change_mark(change: Change) -> str:
 
 
 def show_side(side: Side, change: Change) -> str:
-    """Write what one run saw."""
+    """Write the figures of one run."""
     if side.met is not None:
         return f"{side.met} of {side.n}"
     if side.value is None:

@@ -1,4 +1,4 @@
-"""What became of each requirement of a suite, or metric of an experiment, from one run to another: the records."""
+"""The change of each requirement of a suite, or metric of an experiment, from one run to another: the records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ ASKED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """What one run saw of a requirement or metric.
+    """One run's figures on a requirement or metric.
 
     Of `size` trials or examples `missing` have no value; the `value` (the share of a yes, or the mean) rests on `n`. Of
-    an experiment these have one in both runs. `met` counts the yes; None where there is not one for each.
+    an experiment these have one in both runs. `met` counts the yes; None unless each has a yes or no.
     """
 
     size: int
@@ -58,17 +58,17 @@ class PairChange:
 class Change:
     """One requirement of a suite, or one metric of an experiment, in both runs.
 
-    `finding` is what is proven, each with a probability of at most alpha of being wrong: "not worse" by more than the
-    margin (a difference of shares), "better" or "worse" than without any change. A loss that is proven to be smaller
-    than the margin is "not worse". Where none is proven it is "unclear". What has no direction, or none that is known,
-    is described and not tested: "changed" where some value is another, else "unchanged".
+    `finding` is the proven change, each with a probability of at most alpha of being wrong: "not worse" by more than
+    the margin (a difference of shares), "better" or "worse" than without any change. A loss that is proven to be
+    smaller than the margin is "not worse". If none is proven it is "unclear". A metric without a known direction is
+    described and not tested: "changed" if some value is another, else "unchanged".
 
-    `p_better`, `p_worse` and `p_not_worse` belong to these proofs; None where there is no such test. That of the margin
-    takes a share with one outcome for each trial or example. `reason` and `explanation` say why a finding is what it
-    is, `approximate` why its error rate is not exact, where it is not. `difference` is candidate - baseline, `interval`
-    its approximate interval with alpha on each side. `improved` and `regressed` are the pairs that changed, by the
-    direction, the greatest change first; `changed` those without a direction. `pairs` counts those with a value in both
-    runs; None where trials are no pairs. `left_out` trials do not count, because the app failed on them.
+    `p_better`, `p_worse` and `p_not_worse` belong to these proofs; None if there is no such test. That of the margin
+    takes a share with one outcome for each trial or example. `reason` and `explanation` describe the basis of a
+    finding, `approximate` why its error rate is not exact, if it is not. `difference` is candidate - baseline,
+    `interval` its approximate interval with alpha on each side. `improved` and `regressed` are the pairs that changed,
+    by the direction, the greatest change first; `changed` those without a direction. `pairs` counts those with a value
+    in both runs; None if trials are no pairs. `left_out` trials do not count, because the app failed on them.
     """
 
     title: str  # of the scenario; empty for a metric, whose name is the label
@@ -96,7 +96,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """What it is called in words."""
+        """Return its name in words."""
         return f"{self.label}: {self.evaluator}" if self.evaluator else self.label
 
     @property
@@ -122,14 +122,14 @@ class Change:
 
     @property
     def p_value(self) -> float | None:
-        """The p-value of what is found; where nothing is, of what would be enough for the gate "not_worse"."""
+        """The p-value of the finding; without one, of the proof that the gate "not_worse" needs."""
         found = {"better": self.p_better, "not worse": self.p_not_worse, "worse": self.p_worse}
         return found.get(self.finding, self.p_not_worse if self.has_margin else self.p_worse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRun:
-    """Which run a side of a comparison is, and what only it has: requirements or metrics, and examples."""
+    """The run on a side of a comparison, and the parts only it has: requirements or metrics, and examples."""
 
     run_id: str
     app: str
@@ -149,7 +149,7 @@ def proves(p: float | None, alpha: float) -> bool:
 
 
 def finding_of(*, p_better: float | None, p_worse: float | None, p_not_worse: float | None, alpha: float) -> Finding:
-    """Return what the tests of a change with a direction prove, each at the level alpha."""
+    """Return the finding of the tests of a change with a direction, each at the level alpha."""
     if proves(p_not_worse, alpha):
         return "better" if proves(p_better, alpha) else "not worse"
     if proves(p_worse, alpha):

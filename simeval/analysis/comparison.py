@@ -1,8 +1,8 @@
 """Comparison of two runs: for each requirement or metric of both, whether it is better, worse, or proven not to be.
 
 A share gets two one-sided tests at the level alpha: "worse" is tested against no difference, "not worse" against a loss
-of exactly the margin. A "not worse" is wrong only where the share fell by the margin or more, a "worse" only where it
-did not fall, so the two errors never meet and alpha is not split. "Better" is tested against no difference, too.
+of exactly the margin. A "not worse" is wrong only if the share fell by the margin or more, a "worse" only if it did not
+fall, so the two errors never meet and alpha is not split. "Better" is tested against no difference, too.
 """
 
 from collections.abc import Collection, Sequence
@@ -56,14 +56,14 @@ def compare(
 ) -> Comparison:
     """Compare two runs of a suite, requirement by requirement, or two experiments, metric by metric.
 
-    Each run is what an engine gave, or what `--json` wrote, as a dict. Trials of runs with the same seed are pairs,
-    because trials of the same index share their simulated user and seed; of runs with different seeds they are
-    independent samples. Examples are pairs where their ids are the same, or else their inputs, each with the mean of
-    its repetitions. `Change` says what is found of each requirement or metric, `Comparison` what of the whole, and what
+    Each run is a result of an engine, or one that `--json` wrote, as a dict. Trials of runs with the same seed are
+    pairs, because trials of the same index share their simulated user and seed; of runs with different seeds they are
+    independent samples. Examples are pairs if their ids are the same, or else their inputs, each with the mean of its
+    repetitions. `Change` has the finding on each requirement or metric, `Comparison` that on the whole, and whether it
     meets the `gate`. `margin` is the loss of a share that is tolerated, `alpha` the chance of a wrong finding.
 
-    Which way a metric is better its scorer declares; `higher_is_better` and `lower_is_better` say it of those they
-    name. Several candidates are compared by `simeval.analysis.compare_many`. Raises DefinitionError for what cannot be
+    A metric's scorer declares its direction; `higher_is_better` and `lower_is_better` set it for those they name.
+    Several candidates are compared by `simeval.analysis.compare_many`. Raises DefinitionError for runs that cannot be
     compared, such as a run with itself.
     """
     if more:
@@ -113,7 +113,7 @@ def require_measured(run: RunDocument, where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """How requirements or metrics of two runs are compared; `unit` is what their values are of."""
+    """How requirements or metrics of two runs are compared; `unit` is the unit of their values."""
 
     margin: float
     alpha: float
@@ -164,7 +164,7 @@ def _compare(row: Matched, rules: _Rules) -> Change:
 
 
 def _evidence(row: Matched, rules: _Rules) -> Evidence:
-    """Test what has a direction; of pairs of all else there is an interval at most."""
+    """Test a metric with a direction; other pairs get an interval at most."""
     sign = {"higher": 1, "lower": -1}.get(row.direction or "")
     if sign is None or (row.places is None and not row.is_binary):
         return Evidence(interval=_described(row, rules), method="difference, without a test")
@@ -208,7 +208,7 @@ def _is_same(row: Matched) -> bool:
 
 
 def _sides(row: Matched) -> tuple[Side, Side]:
-    """Return what each run saw; where missing values are left out, on what has a value in both."""
+    """Return each run's figures; if missing values are left out, on those with a value in both."""
     known = known_pairs(row.before, row.now) if row.missing == "left out" else None
     return (
         _side(row, row.before, None if known is None else [old for old, _ in known]),
@@ -240,7 +240,7 @@ def _turned(row: Matched) -> dict[str, tuple[PairChange, ...]]:
 
 
 def _conclude(change: Change, row: Matched, evidence: Evidence, rules: _Rules) -> tuple[ChangeReason, str]:
-    """Say what the tests prove, and why not more."""
+    """Return the finding of the tests, and why it is not more."""
     if change.direction is None:
         return "unknown_direction", "not tested, because it is not known whether a higher value is better"
     if change.direction == "none":
@@ -286,7 +286,7 @@ def _left_by_stopping(change: Change, rules: _Rules) -> str:
 
 
 def _way_out(change: Change, evidence: Evidence, rules: _Rules) -> str:
-    """Say what more trials would do, if the observed rates are the true ones."""
+    """Describe the effect of more trials, if the observed rates are the true ones."""
     n = min(change.baseline.size, change.candidate.size)
     gain = (change.difference or 0.0) * (1 if change.direction == "higher" else -1)
     least = least_trials(margin=rules.margin, alpha=rules.alpha)
@@ -303,7 +303,7 @@ def _way_out(change: Change, evidence: Evidence, rules: _Rules) -> str:
 
 
 def _seen(change: Change, row: Matched, rules: _Rules) -> str:
-    """Say what was observed."""
+    """Describe the observed values."""
     before, now = change.baseline, change.candidate
     parts = [f"{_say(before, change)} before, {_say(now, change)} now"]
     if change.pairs is not None:

@@ -1,4 +1,4 @@
-"""The HTML report of a comparison: what got worse and what got better, with the pairs side by side."""
+"""The HTML report of a comparison: losses and gains, with the pairs side by side."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from simeval.results.html.record import ChangeRow, Report
 from simeval.results.html.trials import Required, report_trial, required_of
 from simeval.results.reading import read_trial
 
-if TYPE_CHECKING:  # comparisons write their reports by what is here
+if TYPE_CHECKING:  # comparisons write their reports with this module
     from simeval.analysis.comparison_report import Comparison
 
 HEADLINES = {
@@ -76,7 +76,7 @@ class _Side:
         return labels
 
     def trial(self, place: int, index: int) -> Json | None:
-        """Return a trial, or the first answer to an example; None where the result does not have it."""
+        """Return a trial, or the first answer to an example; None if the result does not have it."""
         if place not in self._held:
             self._held[place] = self._trials(place)
         found = self._held[place].get(index)
@@ -201,7 +201,7 @@ def _blocks(comparison: "Comparison", baseline: _Side, candidate: _Side) -> Iter
 
 
 def _pairs(changes: Sequence[Change], place: int, baseline: _Side, candidate: _Side) -> Iterable[Json]:
-    """Return the pairs that changed, each once: those that got worse first."""
+    """Return the pairs that changed, each once: losses first."""
     turned = [("worse", each, pair) for each in changes for pair in each.regressed]
     turned += [("better", each, pair) for each in changes for pair in (*each.improved, *each.changed)]
     shown: set[int] = set()

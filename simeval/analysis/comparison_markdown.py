@@ -19,7 +19,7 @@ OF_THE_TABLE = 0.5  # of the room that is left
 def comparison_markdown(
     comparison: Comparison, before: Saved | None = None, now: Saved | None = None, *, most: int = MOST_BYTES
 ) -> str:
-    """Write a comparison as a page of at most `most` bytes; with the runs themselves, also what got worse in them."""
+    """Write a comparison as a page of at most `most` bytes; with the runs themselves, also the losses in them."""
     noun = noun_of(comparison)
     mark = "✅" if comparison.passed else "❌" if comparison.finding == "worse" else "❔"
     head = [f"## simeval compare: {mark} {comparison.finding.upper()}", escaped(told_of(comparison, noun))]
@@ -32,7 +32,7 @@ def comparison_markdown(
 
 
 def change_part(comparison: Comparison, *, title: str = "") -> Part:
-    """Return the table of all changes, what got worse first."""
+    """Return the table of all changes, losses first."""
     headers = (
         "",
         *["scenario"] * (comparison.kind == "suites"),
@@ -58,7 +58,7 @@ def _pairs(comparison: Comparison, before: Saved | None, now: Saved | None) -> P
 
 
 def _got_worse(changes: Sequence[Change], before: RunDocument, now: RunDocument) -> Iterator[str]:
-    """Yield pairs of conversations of which the second is worse, each once, those of proven changes first."""
+    """Yield pairs of conversations with a worse second one, each once, those of proven changes first."""
     sides = [{scenario.title: scenario for scenario in page.scenarios} for page in (before, now)]
     seen: set[tuple[str, int]] = set()
     for change in sorted(changes, key=lambda each: WORST_FIRST.index(each.finding)):

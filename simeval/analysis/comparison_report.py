@@ -1,4 +1,4 @@
-"""A comparison of two runs: every change, what is proven of the whole, as JSON and as a person reads it."""
+"""A comparison of two runs: every change, and the finding on the whole, as JSON and as a person reads it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from simeval.results.self_shown import Shown
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
-FOLDED = 3  # changes of which the same is to be said, and which are told together
+FOLDED = 3  # changes with the same explanation, from this number on grouped
 NAME, ALWAYS = 24, 5  # cells that the first column takes at least, and how many columns there are at any width
 
 Kind = Literal["suites", "experiments"]
@@ -32,9 +32,9 @@ FINDINGS: tuple[Finding, ...] = ("worse", "unclear", "better", "not worse", *UND
 class Comparison(Shown):
     """Two runs of a suite, requirement by requirement, or two experiments, metric by metric.
 
-    `paired` says whether trials or examples are compared one by one, and `pairs` how many both have. With the `gate`
-    "not_worse" it passes where the whole is proven better or not worse (see `finding`), with "not_proven_worse" where
-    nothing is proven worse.
+    `paired` is whether trials or examples are compared one by one, and `pairs` how many both have. With the `gate`
+    "not_worse" it passes if the whole is proven better or not worse (see `finding`), with "not_proven_worse" if nothing
+    is proven worse.
     """
 
     kind: Kind
@@ -50,10 +50,10 @@ class Comparison(Shown):
 
     @property
     def finding(self) -> Whole:
-        """What is proven of the whole.
+        """The finding on the whole.
 
-        "worse" where something is. "not worse" where nothing is, all that has a margin is proven to be better or not
-        worse, and there is some proof; "better" where that holds and something is better; else "unclear".
+        "worse" if something is. "not worse" if nothing is, everything with a margin is proven to be better or not
+        worse, and there is some proof; "better" if in addition something is better; else "unclear".
         """
         found = {change.finding for change in self.changes}
         if "worse" in found:
@@ -79,7 +79,7 @@ class Comparison(Shown):
         return min(1.0, self.alpha * sum(change.p_worse is not None for change in self.changes))
 
     def to_html(self, path: str | Path, baseline: RunResult, candidate: RunResult) -> None:
-        """Write the report that a browser shows, with what was said in both runs where it changed.
+        """Write the report for a browser, with the conversations of both runs that changed.
 
         Raises StoreError.
         """
@@ -121,7 +121,7 @@ def encode_comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
-    """Write a comparison for a terminal: what is found of the whole, the table, the reasons, how sure it is."""
+    """Write a comparison for a terminal: the finding on the whole, the table, the reasons, the error rates."""
     noun = noun_of(comparison)
     blocks = [
         _headline(comparison, noun, terminal),
@@ -137,24 +137,24 @@ def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
 
 
 def noun_of(comparison: Comparison) -> str:
-    """Return what is compared."""
+    """Return the noun of the compared items."""
     return "requirement" if comparison.kind == "suites" else "metric"
 
 
 def unit_of(comparison: Comparison) -> str:
-    """Return what is counted."""
+    """Return the noun of the counted items."""
     return "trial" if comparison.kind == "suites" else "example"
 
 
 def _headline(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
-    """Say what is found of the whole and of how many, and whether that meets the gate."""
+    """Return the finding on the whole and its counts, and whether that meets the gate."""
     mark = terminal.paint(comparison.finding.upper(), "bold", COLOURS[comparison.finding])
     lines = terminal.wrap(told_of(comparison, noun), first=f"{mark}  ")
     return [*lines, *terminal.wrap(gate_of(comparison), rest="  ")]
 
 
 def told_of(comparison: Comparison, noun: str) -> str:
-    """Say of how many what is found; what has no direction is described, and not among how many."""
+    """Return the number of items of each finding; those without a direction are described, and not counted."""
     found = Counter(change.finding for change in comparison.changes)
     size = sum(change.has_direction for change in comparison.changes) or len(comparison.changes)
     order = [*([comparison.finding] if found[comparison.finding] else []), *FINDINGS]
@@ -188,7 +188,7 @@ def _common(comparison: Comparison) -> str:
 
 
 def gate_of(comparison: Comparison) -> str:
-    """Say whether the gate is met, and where no comparison like this one could meet it, what would."""
+    """Return whether the gate is met and, if no comparison like this one could meet it, a way to meet it."""
     met = "met" if comparison.passed else "not met"
     is_hopeless = comparison.finding == "unclear" and not any(change.has_margin for change in comparison.changes)
     way_out = (
@@ -198,9 +198,9 @@ def gate_of(comparison: Comparison) -> str:
 
 
 def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
-    """Return a row for each change, under the title of its scenario; columns that have no room are told.
+    """Return a row for each change, under the title of its scenario; columns without room are named.
 
-    Where there is no room for a table, each change is a list of all its cells.
+    If there is no room for a table, each change is a list of all its cells.
     """
     headers = [noun, *change_headers(paired=comparison.paired)]
     changes = _in_order(comparison)
@@ -209,7 +209,7 @@ def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
     room = terminal.columns - min(NAME, widths[0]) - sum(width + GAP for width in widths[1:ALWAYS])
     is_list = room < 0
     shown = list(range(len(headers) if is_list else ALWAYS))
-    for places in () if is_list else ((5,), (9,), (7, 8), (6,)):  # by how much they say
+    for places in () if is_list else ((5,), (9,), (7, 8), (6,)):  # the least informative first
         needed = sum(widths[place] + GAP for place in places)
         if needed <= room:
             shown += places
@@ -228,9 +228,9 @@ def _table(comparison: Comparison, noun: str, terminal: Terminal) -> list[str]:
 
 
 def _explanations(comparison: Comparison, terminal: Terminal) -> Iterator[list[str]]:
-    """Say of each scenario, or of all metrics, what became of what is not plainly proven, and of which pairs.
+    """Explain for each scenario, or all metrics, the findings that are not plainly proven, with their pairs.
 
-    Where no pair changed, and as good as the same is to be said of several, it is said once.
+    If no pair changed, and several have nearly the same explanation, it is given once.
     """
     noun, unit = noun_of(comparison), unit_of(comparison)
     remarkable = [
@@ -272,7 +272,7 @@ def _place(change: Change) -> int:
 
 
 def _conclusion(change: Change) -> str:
-    """Return why a finding is what it is, without what was counted."""
+    """Return the basis of a finding, without the counts."""
     return change.explanation.partition(": ")[2]
 
 
@@ -304,7 +304,7 @@ def _listed(pairs: Sequence[PairChange], *, with_values: bool) -> str:
 
 
 def _unknown(changes: Sequence[Change], terminal: Terminal) -> list[str]:
-    """Say what to do about metrics of which nobody has said which way they are better."""
+    """Return advice on metrics of unknown direction."""
     names = [change.name for change in changes if change.direction is None and not change.title]
     if not names:
         return []
@@ -329,7 +329,7 @@ def _only(side: str, keys: Sequence[Key], terminal: Terminal) -> list[str]:
 
 
 def _foot(comparison: Comparison, noun: str) -> list[str]:
-    """Say what the findings mean, how often they are wrong, and which runs these are."""
+    """Return the meaning of the findings, their error rates, and the identity of the runs."""
     level, margin = show_share(1 - 2 * comparison.alpha), show_share(comparison.margin)[:-1]
     means = (
         f"not worse: by no more than {margin} percentage points; better, worse: than no change at all; unclear: none "
@@ -341,7 +341,7 @@ def _foot(comparison: Comparison, noun: str) -> list[str]:
 
 
 def guarantee_of(comparison: Comparison, noun: str) -> list[str]:
-    """Say how often what is found would be wrong; nothing where nothing was tested."""
+    """Return how often the findings would be wrong; empty if nothing was tested."""
     level, bound = show_share(comparison.alpha), comparison.false_worse_bound
     if bound == 0:
         return []

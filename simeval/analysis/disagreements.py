@@ -1,4 +1,4 @@
-"""Where people and a judge say different things of a trial: what both say, revealed after the labels are given."""
+"""Disagreements of people and a judge on a trial: both opinions, revealed after the labels are given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A trial on which a person and the judge do not agree; `score` is the judge's, None where it gave none."""
+    """A trial on which a person and the judge do not agree; `score` is the judge's, None if it gave none."""
 
     scenario: str
     index: int
@@ -34,7 +34,7 @@ class Disagreement:
 
 
 def disagreements(run: RunDocument, labels: Sequence[Label]) -> list[Disagreement]:
-    """Return each label that says other than the judge, by the first requirement of its expectation."""
+    """Return each label that differs from the judge, by the first requirement of its expectation."""
     judged, scenarios = judged_in(run, reasoned_only=False), scenarios_of(run)
     trials = {title: each.by_index() for title, each in scenarios.items()}
     found = []
@@ -66,7 +66,7 @@ def _passes(label: Label, cut: Any) -> bool:
 
 
 def show_disagreements(found: Sequence[Disagreement]) -> str:
-    """Write where people and judge disagree; that they do nowhere, where it is so."""
+    """Write the disagreements of people and judge, or that there are none."""
     if not found:
         return "people and the judge agree on every label"
     lines = [indent(str(each), 2) for each in found[:MOST_SHOWN]]

@@ -16,27 +16,27 @@ from simeval.results.estimates import student_interval
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 from simeval.stats.two_sample import fisher, newcombe_interval, not_worse
 
-Outcomes = Sequence[bool | None]  # whether each met the requirement, None where it is missing
+Outcomes = Sequence[bool | None]  # whether each met the requirement, None if it is missing
 Values = Sequence[float | None]
 Interval = tuple[float, float]
 Value = TypeVar("Value", bound=float)  # a bool is one, too
 Missing = Literal["filled in", "left out"]
-"""What becomes of missing values beside the tests of shares: the interval of a share, and all that is said of a mean.
+"""The handling of missing values besides the tests of shares: in the interval of a share, and in means.
 
-"filled in": with what speaks most against each finding. "left out": of shares the interval is that of the known pairs;
-of means nothing is found where more than a tenth is missing.
+"filled in": with the values most against each finding. "left out": the interval of shares is that of the known pairs;
+means have no finding if more than a tenth is missing.
 """
 
 SAME = 1e-12  # at most between values that differ by rounding only: as a share of the larger, or as it is below 1
-MOST_MISSING = 0.1  # the share of values left out with which something is still found on a mean
+MOST_MISSING = 0.1  # the largest share of values left out that still allows a finding on a mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the tests and the interval of new - old say; p-values are None where there is no such test.
+    """The results of the tests and the interval of new - old; p-values are None if there is no such test.
 
-    `exact` says whether the tests are, `incomplete` whether so much is missing that nothing may be found. `spread` is n
-    times the estimated variance of a difference of shares.
+    `exact` is whether the tests are, `incomplete` whether too much is missing for any finding. `spread` is n times the
+    estimated variance of a difference of shares.
     """
 
     method: str
@@ -93,7 +93,7 @@ def unpaired_evidence(before: Outcomes, now: Outcomes, *, margin: float, alpha: 
 
 
 def mean_evidence(before: Values, now: Values, *, sign: int, alpha: float, missing: Missing) -> Evidence:
-    """Test pairs of numbers, of which higher ones are better where `sign` is 1, lower ones where it is -1."""
+    """Test pairs of numbers; higher ones are better if `sign` is 1, lower ones if it is -1."""
     differences = [rise(old, new) for old, new in known_pairs(before, now)]
     interval, lost = student_interval(differences, alpha), len(before) - len(differences)
     if missing == "left out" and lost > MOST_MISSING * len(before):
@@ -127,7 +127,7 @@ def known_pairs(before: Sequence[Value | None], now: Sequence[Value | None]) -> 
 
 
 def rise(old: float, new: float) -> float:
-    """Return new - old; 0 where only rounding tells them apart, as a mean of equal values may differ from each."""
+    """Return new - old; 0 if only rounding separates them, as a mean of equal values may differ from each."""
     return 0.0 if isclose(new, old, rel_tol=SAME, abs_tol=SAME) else new - old
 
 
@@ -137,11 +137,11 @@ def least_trials(*, margin: float, alpha: float) -> int:
 
 
 def about_trials(evidence: Evidence, n: int, difference: float, *, margin: float, alpha: float) -> int | None:
-    """Return about how many trials of each run prove "not worse" (4 times in 5), if what `n` trials show is the truth.
+    """Return about how many trials of each run prove "not worse" (4 times in 5), if the `n` trials show the truth.
 
-    None where the loss is the margin or more. The normal approximation with a continuity correction (after J. T.
-    Casagrande, M. C. Pike and P. G. Smith 1978, Biometrics 34), rounded up to two digits. At such numbers the
-    power was 0.78 or more in simulations of margins of 5 and 10 points.
+    None if the loss is the margin or more. The normal approximation with a continuity correction (after J. T.
+    Casagrande, M. C. Pike and P. G. Smith 1978, Biometrics 34), rounded up to two digits. At such numbers the power was
+    0.78 or more in simulations of margins of 5 and 10 points.
     """
     if difference <= -margin:
         return None
@@ -170,7 +170,7 @@ def _four(before: Sequence[bool], now: Sequence[bool]) -> tuple[int, int, int, i
 
 
 def _gains(before: Values, now: Values, sign: int) -> tuple[list[float], list[float]]:
-    """Return what each pair gained at least and at most: for a missing value stands the worst, or best, seen in any."""
+    """Return the least and the greatest gain of each pair: a missing value counts as the worst, or best, seen."""
     known = [sign * value for value in (*before, *now) if value is not None]
     worst, best = (min(known), max(known)) if known else (0.0, 0.0)
 

@@ -1,4 +1,4 @@
-"""A suite held against another run, or app: it is concluded whether it is worse, and not whether it meets its bars."""
+"""A suite compared with another run, or app: its verdicts are on being worse, and not on meeting its bars."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,15 +28,15 @@ def against(
 ) -> tuple[ScenarioTest, ...]:
     """Return scenarios whose requirements are to be met no less often than in the `baseline`, but for a margin.
 
-    The baseline is a run or an app. Held against a run, an engine that runs them asks the new app alone: what the
-    baseline found stays, and trials with the same place and seed are pairs. So its seed has to be the baseline's. Held
-    against an app, an engine asks both in each trial, and keeps what the baseline came to as a run of its own.
+    The baseline is a run or an app. Against a run, an engine that runs them asks the new app alone: the baseline's
+    results stay, and trials with the same place and seed are pairs. So its seed has to be the baseline's. Against an
+    app, an engine asks both in each trial, and stores the baseline's results as a run of its own.
 
     Each requirement ends as soon as it is proven not to be worse by the `margin`, which is a pass, or to be worse,
-    which is a fail. What the baseline does not have, or has no yes or no for each trial (a mean), is left out; the log
-    says so.
+    which is a fail. A requirement that the baseline lacks, or that has no yes or no for each trial (a mean), is left
+    out; the log reports it.
 
-    Raises DefinitionError where nothing is in common, or a scenario has another user now.
+    Raises DefinitionError if nothing is in common, or a scenario has another user now.
     """
     scenarios = [scenarios] if isinstance(scenarios, ScenarioTest) else scenarios
     if not isinstance(
@@ -68,7 +68,7 @@ def _against_app(
 
 
 def _held_against_app(scenario: ScenarioTest, app: OtherApp, name: str, margin: float) -> ScenarioTest | None:
-    """Return a scenario as it is to be run; None where none of its requirements has a yes or no for each trial."""
+    """Return a scenario ready to run; None if none of its requirements has a yes or no for each trial."""
     then = []
     for label, expectation in zip(scenario.labels, scenario.expectations, strict=True):
         held = [
@@ -100,13 +100,13 @@ def _as_it_is_tested(evaluator: Evaluator) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The run that a suite is held against."""
+    """The run that a suite is compared with."""
 
     run: RunDocument
     margin: float
 
     def held(self, scenario: ScenarioTest) -> ScenarioTest | None:
-        """Return a scenario as it is to be run; None where it has nothing in common with the run."""
+        """Return a scenario ready to run; None if it has nothing in common with the run."""
         saved = scenarios_of(self.run).get(scenario.title)
         for name in ("given", "when") if saved else ():
             before = getattr(saved, name)
@@ -157,7 +157,7 @@ class _Side:
 def _in_order(requirement: RequirementOutcomes, scenario: ScenarioDocument) -> Outcomes:
     """Return the outcome of each trial of a requirement by its place; one that was left out is missing.
 
-    Older results do not say the seeds of trials: those after a cut were dealt anew, by another, and are missing, too.
+    Older results lack the seeds of trials: those after a cut were dealt again, with another, and are missing, too.
     """
     met = requirement.met or {}
     ended = ((each.trial, each.conversation.ended) for each in scenario.judgements)

@@ -1,4 +1,4 @@
-"""A run's judge held against people's labels: how far they agree, and the rate that people would find.
+"""A run's judge compared with people's labels: how far they agree, and the rate that people would find.
 
 References: see `simeval.stats.agreement` and `simeval.stats.calibration`.
 """
@@ -38,12 +38,12 @@ STOPS = (
 def agreement(
     result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = DEFAULTS.significance_level
 ) -> AgreementReport:
-    """Hold the judge of a run against people's labels of some of its trials.
+    """Compare the judge of a run with people's labels of some of its trials.
 
-    `result` is what an engine gave, the JSON result of `simeval run`, or its path; `labels` are Labels, or the
-    path of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's:
-    `simeval agree --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels
-    that match no trial, that are of another run, or that do not fit together.
+    `result` is a result of an engine, the JSON result of `simeval run`, or its path; `labels` are Labels, or the path
+    of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's: `simeval agree
+    --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels that match no trial,
+    that are of another run, or that do not fit together.
     """
     require_level(alpha, "alpha")
     run = load_run(result)
@@ -74,7 +74,7 @@ def agreement(
 
 
 def _examples_in(labels: Sequence[Label], run: RunDocument) -> set[tuple[str, int]]:
-    """Return the labelled trials that the judge was shown as examples: of these it says nothing by itself."""
+    """Return the labelled trials that the judge was shown as examples: on these its rating is not its own."""
     if not run.judge_examples:
         return set()
     keys = {
@@ -88,7 +88,7 @@ def _examples_in(labels: Sequence[Label], run: RunDocument) -> set[tuple[str, in
 
 
 def load_run(result: Source | Path | str) -> RunDocument:
-    """Return the run of a result, or of the path of its JSON. Raises DefinitionError where there is none."""
+    """Return the run of a result, or of the path of its JSON. Raises DefinitionError if there is none."""
     if not isinstance(result, (str, Path)):
         return read_suite(result, "result")
     return read_file(Path(result), f"result {str(result)!r}")
@@ -128,7 +128,7 @@ class _Labelled:
         return self.requirement.cut.holds(label.value)
 
     def majority(self, index: int) -> bool | None:
-        """Return what most people say of a trial; None without a label, and for a tie."""
+        """Return the majority of people's labels of a trial; None without a label, and for a tie."""
         said = [self.passes(label) for label in self.labels.get(index, ())]
         return None if 2 * sum(said) == len(said) else 2 * sum(said) > len(said)
 
@@ -184,7 +184,7 @@ def _agreement(labelled: _Labelled, alpha: float) -> JudgeAgreement:
 
 
 def _weighted(plain: JudgeAgreement, labelled: _Labelled, alpha: float) -> JudgeAgreement:
-    """Return what holds of all trials where those that the judge fails were drawn with another probability."""
+    """Return the agreement on all trials if the judge's failures were drawn with another probability."""
     met, scores = labelled.met, labelled.requirement.scores
     said = {index: human for index in met if (human := labelled.majority(index)) is not None}
     rated = {index: is_met for index, is_met in met.items() if index in scores}
@@ -224,7 +224,7 @@ def _named(matched: Mapping[tuple[str, str], Mapping[int, Sequence[Label]]]) -> 
 
 
 def _overall(labelled: Sequence[_Labelled], alpha: float) -> BootstrapInterval:
-    """Return the alpha of all passes and failures, by conversation, which may stand in several expectations."""
+    """Return the alpha of all passes and failures, by conversation, which may occur in several expectations."""
     values = [each.outcomes() for each in labelled]
     people, judge = (np.concatenate([pair[side] for pair in values]) for side in (0, 1))
     clusters = [f"{index} {each.key[0]}" for each in labelled for index, _ in each.pairs]

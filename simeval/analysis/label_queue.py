@@ -1,4 +1,4 @@
-"""The queue of trials that people label, blind: what comes next, and what becomes of each; it is shown elsewhere.
+"""The queue of trials that people label, blind: the next one, and each one's label; it is shown elsewhere.
 
 run ──► label_items ──► LabelQueue ◄── label, skip, undo ── a person
 └──► LabelBook: each label is kept before the next trial is shown
@@ -25,9 +25,9 @@ ItemKey = tuple[str, int]  # of a trial: its scenario's title, and its index
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelItem:
-    """A trial to be labelled, and by what: no score and no reasoning of a judge is among it.
+    """A trial to be labelled, and its guideline: no score and no reasoning of a judge is among it.
 
-    `guideline` holds the levels of the rubric by their ratings, `inclusion` the probability with which it was drawn.
+    `guideline` holds the levels of the rubric by their ratings, `inclusion` the probability that it was drawn.
     """
 
     run_id: str
@@ -43,7 +43,7 @@ class LabelItem:
 
     @property
     def key(self) -> ItemKey:
-        """What tells it from other trials."""
+        """Identifies it among trials."""
         return self.scenario, self.index
 
 
@@ -69,8 +69,8 @@ def label_items(
     """Return random trials of a run for one expectation, in random order; a larger sample begins with a smaller.
 
     `document` is the run's machine-readable result, `rubrics` are levels by their keys, `label` names the expectation,
-    which may be left out where there is one. A sample that is `stratified` has as many trials that the judge fails as
-    it has others, as far as there are so many. Raises DefinitionError.
+    optional if there is one. A sample that is `stratified` has as many failures of the judge as other trials, as far as
+    there are so many. Raises DefinitionError.
     """
     run = read_suite(document, "run")
     drawable = drawable_in(run)
@@ -82,19 +82,19 @@ def label_items(
     chance = seeds.generator(run.seed if seed is None else seed, "labels", wanted)
     order = chance.sample(keys, len(keys))
     drawn = _stratified(order, first_outcomes(run), wanted, size) if stratified else _first(order, size)
-    shown = chance.sample(list(drawn), len(drawn)) if stratified else list(drawn)  # in an order that does not tell
+    shown = chance.sample(list(drawn), len(drawn)) if stratified else list(drawn)  # in an order that does not reveal it
     found = dict(zip(scenarios_of(run), document["scenarios"], strict=True))
     return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in shown]
 
 
 def require_yes_or_no(*, ratings: bool, stratified: bool) -> None:
-    """Raise DefinitionError for ratings of a stratified sample, from which nothing could be concluded."""
+    """Raise DefinitionError for ratings of a stratified sample, which allow no conclusion."""
     do = "label it with yes and no, or draw a random one"
     require(not (ratings and stratified), "--stratified", found="ratings", do=do)
 
 
 def _first(order: Sequence[ItemKey], size: int) -> Mapping[ItemKey, float]:
-    """Return the first trials of a random order, with the probability with which each is among them."""
+    """Return the first trials of a random order, with the probability that each is among them."""
     return dict.fromkeys(order[:size], min(1.0, size / len(order)))
 
 
@@ -146,11 +146,11 @@ def _item(
 
 
 class LabelQueue:
-    """Hands out trials one after another to one rater, and keeps what becomes of each.
+    """Hands out trials one after another to one rater, and stores each label.
 
-    `expectation` is what the trials are labelled by, `given` all feedback on the run by now: what this rater labelled
-    or skipped before does not come again, so that a queue that was left goes on. With an `overlap` a trial that so
-    many others have labelled does not come either.
+    `expectation` is the one to label by, `given` all feedback on the run by now: trials this rater labelled or skipped
+    before do not come again, so that an interrupted queue continues. With an `overlap` a trial that so many others have
+    labelled does not come either.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class LabelQueue:
         self._keep(None, reason.strip())
 
     def undo(self) -> LabelItem | None:
-        """Take the last label or skip back, so that its trial comes again; give it, None where there is none."""
+        """Take the last label or skip back, so that its trial comes again; return it, or None without one."""
         if not self._said:
             return None
         key = list(self._said)[-1]
@@ -237,13 +237,13 @@ class LabelQueue:
 
 
 def _id_of(label: Feedback) -> str:
-    """Return an id by what is labelled and by whom: a person has one label of a trial."""
+    """Return an id of the trial and the person: a person has one label of a trial."""
     said = [label.run_id, label.scenario, str(label.trial), label.key, label.source, label.labeller]
     return sha256("\0".join(said).encode("utf-8", errors="backslashreplace")).hexdigest()[:32]
 
 
 def user_of_machine() -> str:
-    """Return who labels where nobody says so; empty in a container that has no table of users."""
+    """Return the default name of the labeller; empty in a container that has no table of users."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

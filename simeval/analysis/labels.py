@@ -28,11 +28,11 @@ Judged = Mapping[tuple[str, str], Mapping[str, RequirementOutcomes]]  # by title
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What a person says of a trial: whether it meets the expectation, or a rating from 1 to 10.
+    """A person's label of a trial: whether it meets the expectation, or a rating from 1 to 10.
 
-    `expectation` may be left out where the scenario has only one; `run` is the id of the run the trial is of, empty
-    where that is not said; `inclusion` is the probability with which the trial was drawn, None where all were drawn
-    alike; `where` is the place it was read from.
+    `expectation` is optional if the scenario has only one; `run` is the id of the trial's run, empty if unknown;
+    `inclusion` is the probability that the trial was drawn, None if all were drawn alike; `where` is the place it was
+    read from.
     """
 
     scenario: str
@@ -48,9 +48,9 @@ class Label:
 def read_labels(path: Path) -> list[Label]:
     """Return the labels of a CSV file, or of one JSON object a line; rows with an empty label are none.
 
-    The columns scenario, index and label are needed, expectation, rater and run may be there, others are not read.
-    The numbers 1 and 0 are a pass and a failure, unless any label of the file is another number: then all are
-    ratings. Raises DefinitionError with the line of what cannot be used.
+    The columns scenario, index and label are needed, expectation, rater and run may be there, others are not read. The
+    numbers 1 and 0 are a pass and a failure, unless any label of the file is another number: then all are ratings.
+    Raises DefinitionError with the line that cannot be used.
     """
     rows = list(_json_rows(path) if path.suffix.lower() in JSON_LINES else _csv_rows(path))
     filled = [(where, row) for where, row in rows if row["label"]]
@@ -79,8 +79,8 @@ def read_labels(path: Path) -> list[Label]:
 def labels_of(feedback: Iterable[Feedback], expectation: str | None = None) -> list[Label]:
     """Return the labels that people gave, by default of all expectations.
 
-    What models and programs said, and what was skipped, is none. As in a file, the numbers 1 and 0 are a pass and a
-    failure, unless any under the same key is another number, or of a sample that was drawn: then all are as they are.
+    Feedback of models and programs, and skipped trials, are none. As in a file, the numbers 1 and 0 are a pass and a
+    failure, unless any under the same key is another number, or of a drawn sample: then all stay as they are.
     """
     said = [
         (each, each.score)
@@ -120,7 +120,7 @@ def judged_in(run: RunDocument, *, reasoned_only: bool = True) -> Judged:
 
 
 def first_outcomes(run: RunDocument) -> dict[tuple[str, str], Mapping[int, bool | None]]:
-    """Return what the judge says of trials by the first requirement of each judged expectation."""
+    """Return the judge's outcomes of trials by the first requirement of each judged expectation."""
     judged = judged_in(run, reasoned_only=False)
     return {key: next(iter(requirements.values())).met or {} for key, requirements in judged.items()}
 
@@ -138,8 +138,8 @@ def drawable_in(run: RunDocument) -> dict[tuple[str, int], list[str]]:
 def draw_sample(run: RunDocument, size: int, *, seed: int) -> tuple[list[list[str]], int]:
     """Return the rows of a label file for `size` trials of the run, drawn at random, and how many trials there are.
 
-    A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows
-    stand in random order, so that the first ones are a random subset too. All trials where there are fewer.
+    A trial has a row for each of its judged expectations; trials without an outcome are not drawn. The rows are in
+    random order, so that the first ones are a random subset too. All trials if there are fewer.
     """
     drawable = drawable_in(run)
     if not drawable:
@@ -160,7 +160,7 @@ def draw_sample(run: RunDocument, size: int, *, seed: int) -> tuple[list[list[st
 
 
 def write_sample(rows: Sequence[Sequence[str]], path: Path) -> None:
-    """Write the rows of a label file. Raises DefinitionError rather than overwrite what people filled in.
+    """Write the rows of a label file. Raises DefinitionError rather than overwrite people's labels.
 
     Texts that a spreadsheet would take for formulas have an apostrophe before them, which `read_labels` takes away.
     """
@@ -238,7 +238,7 @@ def _is_reasoned(scenario: ScenarioDocument, label: str) -> bool:
 
 
 def transcript_of(trial: Judgement, *, with_tools: bool = True) -> str:
-    """Return a trial's conversation as it stands in a file of labels; those of older versions had no tool calls."""
+    """Return a trial's conversation as a file of labels has it; those of older versions had no tool calls."""
     said = []
     for turn in trial.conversation.messages:
         said.append(f"{turn.role}: {shown(turn.content)}")

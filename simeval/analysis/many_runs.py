@@ -56,7 +56,7 @@ class ManyRuns:
 def compare_many(baseline: Source, candidates: Sequence[Source], **options: Any) -> ManyRuns:
     """Compare several runs with one baseline as `compare` does two, with its options, with one error rate over all.
 
-    Raises DefinitionError for fewer than two candidates, a run that is there twice, and what cannot be compared.
+    Raises DefinitionError for fewer than two candidates, a run that occurs twice, and runs that cannot be compared.
     """
     require(len(candidates) > 1, "compare_many", found=f"{len(candidates)} candidates", do="give two or more")
     old = read_result(baseline, "baseline")
@@ -105,7 +105,7 @@ def encode_many(many: ManyRuns) -> dict[str, Any]:
 
 
 def _names(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return what tells the candidates apart: their apps, with the runs where several are of one app."""
+    """Return the names of the candidates: their apps, with the runs if several are of one app."""
     runs = [each.candidate for each in comparisons]
     apps = [each.app for each in runs]
     shown = [f"{each.app} ({each.run_id})" if apps.count(each.app) > 1 else each.app for each in runs]
@@ -144,13 +144,13 @@ def _largest(comparison: Comparison) -> float:
 
 
 def _over_runs(change: Change, runs: int, whole: float) -> Change:
-    """Correct "not worse" for so many runs, of which this one as a `whole` has a corrected p-value."""
+    """Correct "not worse" for so many runs; this one as a `whole` has a corrected p-value."""
     p = change.p_not_worse
     return change if p is None else replace(change, p_not_worse=max(p, min(whole, runs * p)))
 
 
 def _found_again(change: Change, alpha: float) -> Change:
-    """Return a change with what its corrected p-values still prove."""
+    """Return a change with the finding that its corrected p-values still prove."""
     if not change.has_direction:
         return change
     left = finding_of(p_better=change.p_better, p_worse=change.p_worse, p_not_worse=change.p_not_worse, alpha=alpha)

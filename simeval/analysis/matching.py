@@ -1,4 +1,4 @@
-"""What two runs have in common: the same requirements or metrics, their values side by side."""
+"""The common part of two runs: the same requirements or metrics, their values side by side."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Place = tuple[str, int]  # the key of an example or trial, and its place in the 
 class Matched:
     """One requirement or metric of both runs; None is a value that is missing.
 
-    Where there are `places` the values are pairs. `missing` says what becomes of missing values, `left_out` how many
+    Where there are `places` the values are pairs. `missing` is the handling of missing values, `left_out` how many
     trials do not count because the app failed on them, `stopped_early` whether the data ended one of the samples.
     """
 
@@ -44,7 +44,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Two runs, and what they have in common; `pairs` counts the examples of both, where they are experiments."""
+    """Two runs, and their common part; `pairs` counts the examples of both, if they are experiments."""
 
     rows: tuple[Matched, ...]
     baseline: ComparedRun
@@ -57,7 +57,7 @@ class Match:
 def match_suites(old: RunDocument, new: RunDocument) -> Match:
     """Match the requirements of two runs: those with the same scenario title, label and evaluator.
 
-    Trials of runs with the same seed are pairs, by their index. Raises DefinitionError where none is in common.
+    Trials of runs with the same seed are pairs, by their index. Raises DefinitionError if none is in common.
     """
     before, now = requirements_of(old), requirements_of(new)
     common = [key for key in before if key in now]
@@ -81,9 +81,9 @@ def match_suites(old: RunDocument, new: RunDocument) -> Match:
 def match_experiments(
     old: ExperimentDocument, new: ExperimentDocument, *, higher: Collection[str] = (), lower: Collection[str] = ()
 ) -> Match:
-    """Match the metrics of two experiments on the examples of both, with how often the app failed, where it did.
+    """Match the metrics of two experiments on the examples of both, with the app's failures, if there are any.
 
-    Which way a metric is better its scorer declared, unless `higher` or `lower` names it. Raises DefinitionError where
+    Which way a metric is better its scorer declared, unless `higher` or `lower` names it. Raises DefinitionError if
     there is no common example, or a name is that of no common metric.
     """
     before, now = old.places(), new.places()
@@ -127,7 +127,7 @@ def _requirement(key: Key, old: RequirementOutcomes, new: RequirementOutcomes, *
 
 
 def _values(requirement: RequirementOutcomes, *, is_share: bool) -> Mapping[int, float | None]:
-    """Return what each trial says on a requirement, by its index: whether it met it, or its score."""
+    """Return each trial's value for a requirement, by its index: whether it met it, or its score."""
     if is_share:
         return requirement.met or {}
     return {index: requirement.scores.get(index) for index in range(requirement.trials)}
@@ -159,7 +159,7 @@ def _metric(
 
 
 def _crashes(old: ExperimentDocument, new: ExperimentDocument, places: dict[str, tuple[int, int]]) -> list[Matched]:
-    """Return how often the app failed, where it did: numbers do not show it."""
+    """Return how often the app failed, if it did: numbers do not show it."""
     if not old.crashed and not new.crashed:
         return []
     return [
@@ -176,7 +176,7 @@ def _crashes(old: ExperimentDocument, new: ExperimentDocument, places: dict[str,
 
 
 def _names(old: ExperimentDocument, new: ExperimentDocument) -> list[str]:
-    """Return the metrics of both; one that a run has no value of, although its scorer was in it, is missing there."""
+    """Return the metrics of both; one whose scorer was in a run without any value is missing there."""
     found = dict.fromkeys(metric.name for metric in (*new.metrics, *old.metrics))
     return [name for name in found if all(run.kind_of(name) or run.measured(name) for run in (old, new))]
 
@@ -193,7 +193,7 @@ def _said(names: Sequence[str], higher: Collection[str], lower: Collection[str])
 
 
 def _declared(name: str, old: ExperimentDocument, new: ExperimentDocument) -> Direction | None:
-    """Return which way a metric is better: as the candidate's scorer says, else as the baseline's does."""
+    """Return which way a metric is better: by the candidate's scorer, else by the baseline's."""
     return new.direction_of(name) or old.direction_of(name)
 
 

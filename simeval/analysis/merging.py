@@ -1,7 +1,7 @@
 """Merging: the runs of a suite's shards made one run, concluded on as a run in one process is.
 
-Verdicts belong to scenarios, whole scenarios to shards, and levels and seeds to the whole suite: so each verdict is
-what it would have been. What is said of all of them together (the outcome, its guarantee, the report) is made anew.
+Verdicts belong to scenarios, whole scenarios to shards, and levels and seeds to the whole suite: so each verdict is the
+same as in one process. The statements on all of them together (the outcome, its guarantee, the report) are made again.
 """
 
 import secrets
@@ -102,7 +102,7 @@ def _check(shards: Sequence[_ShardRun], *, allow_missing: bool) -> list[int]:
 
 
 def _why(one: _ShardRun, other: _ShardRun) -> str:
-    """Say in what two shards differ that do not belong together."""
+    """Return the difference between two shards that do not belong together."""
     if one.entry["of"] != other.entry["of"]:
         return f"{one.name} and {other.name}"
     first, second = one.ended.stored.definition, other.ended.stored.definition
@@ -135,7 +135,7 @@ def _record(shards: Sequence[_ShardRun], missing: Sequence[int]) -> RunRecord:
 
 
 def _notes(shards: Sequence[_ShardRun]) -> Iterable[str]:
-    """Return what the shards' reports say: once what all say, else with its shard."""
+    """Return the notes of the shards' reports: common ones once, others with their shard."""
     told = Counter(note for shard in shards for note in set(shard.run.notes))
     yield from (note for note in shards[0].run.notes if told[note] == len(shards) > 1)
     for shard in shards:
@@ -159,7 +159,7 @@ def _definition(shards: Sequence[_ShardRun]) -> Mapping[str, Any]:
 
 
 def _history(shards: Sequence[_ShardRun]) -> History:
-    """Return what was done before any of the shards."""
+    """Return the history of the shards together."""
     found = [History.of(shard.ended.stored.definition) for shard in shards]
     doubts = dict.fromkeys(each.doubt for each in found if each.doubt)
     return History(earlier={**ChainMap(*(dict(each.earlier) for each in found))}, doubt="; ".join(doubts))

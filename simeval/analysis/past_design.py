@@ -1,4 +1,4 @@
-"""Designs informed by a run before: how many trials a scenario may use, and the rates at which they shall be few.
+"""Designs informed by an earlier run: how many trials a scenario may use, and the rates near which they are few.
 
 Only that: the run that is planned counts its own trials alone, so its error rates are as they would be without. A rate
 that was seen is a guess, kept from 0 and 1 by half a trial of each kind (Jeffreys 1946).
@@ -20,11 +20,11 @@ _DIGITS = 3  # of a rate: more would be another definition, and no other design
 def planned_from(
     scenarios: Sequence[ScenarioTest], past: Source, settings: Settings, *, power: float = POWER
 ) -> tuple[ScenarioTest, ...]:
-    """Return the scenarios with sizes and designs by what a run before has seen of them.
+    """Return the scenarios with sizes and designs based on their results in an earlier run.
 
     Each requirement on a share that was measured there gets its `expected_rate`; with that a scenario may use so many
-    trials that each is proven with the chance `power`, up to 1,000. What was not measured there, or is not above its
-    bar, keeps its size. Raises DefinitionError for what is no result of a suite.
+    trials that each is proven with the chance `power`, up to 1,000. A requirement that was not measured there, or is
+    not above its bar, keeps its size. Raises DefinitionError for anything but a result of a suite.
     """
     seen = requirements_of(read_suite(past, "the run to plan from"))
     requirements = count_requirements(scenarios) if settings.joint else 1
@@ -76,7 +76,7 @@ class _Planner:
         return replace(evaluator, expected_rate=rate)
 
     def _size_for(self, rule: ShareEvaluator, rate: float) -> int:
-        """Return the trials with which an app of this rate proves the requirement, where that is within reach."""
+        """Return the trials with which an app of this rate proves the requirement, if that is within reach."""
         bar, level = rule.required_share, rule.alpha
         size: int | None = None
         if rule.early_stopping is False:

@@ -1,4 +1,4 @@
-"""A run read back from its JSON result: what was required of each trial, or measured of each example."""
+"""A run read back from its JSON result: the requirements on each trial, or the measurements of each example."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from simeval.results.suite import EvaluationResult, SuiteResult
 
 AS_WRITTEN = "give what `--json PATH` writes, made by this version of simeval"
 
-Met = Mapping[int, bool | None]  # of each trial by its index: whether it met the requirement, None where it is missing
+Met = Mapping[int, bool | None]  # of each trial by its index: whether it met the requirement, None if it is missing
 Key = tuple[str, str, str]  # title, label and evaluator of a requirement, in words
 
 
@@ -52,7 +52,7 @@ Source = RunResult | Saved
 
 
 def read_result(source: Source, where: str) -> Saved:
-    """Return what a result holds, of a suite or of an experiment.
+    """Return the contents of a result, of a suite or of an experiment.
 
     Raises DefinitionError naming `where` and the key that is at fault.
     """
@@ -119,12 +119,12 @@ def read_suite(source: Source, where: str) -> RunDocument:
 
 
 def read_file(path: Path, where: str) -> RunDocument:
-    """Return the run of a file that `simeval run --json` wrote. Raises DefinitionError where it is none."""
+    """Return the run of a file that `simeval run --json` wrote. Raises DefinitionError for anything else."""
     return read_suite(read_json(path, where), where)
 
 
 def read_json(path: Path, where: str) -> Any:
-    """Return what a file of JSON holds. Raises DefinitionError where it is none."""
+    """Return the contents of a JSON file. Raises DefinitionError for anything else."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

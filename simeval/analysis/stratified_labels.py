@@ -1,8 +1,8 @@
-"""Labels of a sample that has more of what the judge fails than a random one: what follows from them, weighted.
+"""Conclusions from labels of a sample that has more of the judge's failures than a random one, weighted.
 
-Which sample they are of is told by the probabilities with which their trials were drawn. What the judge says by the
-first requirement of the expectation divides the trials into two strata; within each, labels are of a random subset. Of
-other requirements of the expectation nothing follows from such a sample.
+The probabilities with which trials were drawn identify such a sample. The judge's outcome by the first requirement of
+the expectation divides the trials into two strata; within each, labels are of a random subset. Such a sample allows no
+conclusion on other requirements of the expectation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ NEARLY = 1e-6
 
 
 def stratified_in(labels: Sequence[Label], run: RunDocument) -> set[str | None]:
-    """Return the expectations of which a stratified sample was labelled. Raises DefinitionError for ratings of one."""
+    """Return the expectations with labels of a stratified sample. Raises DefinitionError for ratings of one."""
     outcomes = first_outcomes(run)
     stratified = {
         name
@@ -46,7 +46,7 @@ def stratified_in(labels: Sequence[Label], run: RunDocument) -> set[str | None]:
 def _is_stratified(labels: Sequence[Label], outcomes: Mapping[str, Mapping[int, bool | None]]) -> bool:
     """Return whether trials that the judge passes were drawn with another probability than those that it fails.
 
-    Where only one of the two kinds is labelled so far: whether it is none with which a whole number of all is drawn.
+    If only one of the two kinds is labelled so far: whether its probability fits no whole number drawn from all.
     """
     chances: dict[bool, set[float]] = {True: set(), False: set()}
     for each in labels:
@@ -64,19 +64,19 @@ def _is_whole(number: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StratifiedLabels:
-    """What most people say of the trials of a requirement, and what the judge says: of each, by its index."""
+    """The majority of people's labels of a requirement's trials, and the judge's outcomes: of each, by its index."""
 
     human: Mapping[int, bool]
     judge: Mapping[int, bool]
 
     def weights(self, indexes: Sequence[int]) -> Floats:
-        """Return for how many trials each of these stands."""
+        """Return the number of trials that each of these represents."""
         each = {True: self._stratum(True), False: self._stratum(False)}
         stands = {said: found.size / max(1, found.labelled) for said, found in each.items()}
         return np.array([stands[self.judge[index]] for index in indexes], dtype=np.float64)
 
     def rates(self, alpha: float) -> StratifiedRates:
-        """Return what holds of all trials."""
+        """Return the rates on all trials."""
         return stratified_rates(self._stratum(True), self._stratum(False), alpha=alpha)
 
     def weighted(self, table: Confusion, *, alpha: float) -> Confusion:

@@ -339,7 +339,7 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
 @click.option("--remove", metavar="ID", help="Remove one feedback.")
 @store_option("A SQLite file or a PostgreSQL URL.")
 def feedback(store: str, **options: Any) -> None:
-    """Give feedback on a trial of RUN (its id, the beginning of it, or last), or list earlier feedback.
+    """Add feedback on a trial of RUN (its id, the beginning of it, or last), or list earlier feedback.
 
     With --key, and --score or --comment or both, feedback is added; without, the feedback on RUN is listed. Imported
     lines without a run belong to RUN.

@@ -21,7 +21,7 @@ SUMMARIES = {  # the first sentence of each command's help; a test compares them
     "delete": "Delete RUNS and everything that belongs to them.",
     "demo": "Run a small suite against an embedded app: no app of yours, no key and no network are needed.",
     "doctor": "Check whether everything a run needs is there: keys, models, the store, extras, versions.",
-    "feedback": "Give feedback on a trial of RUN (its id, the beginning of it, or last), or list earlier feedback.",
+    "feedback": "Add feedback on a trial of RUN (its id, the beginning of it, or last), or list earlier feedback.",
     "generate": (
         "Propose scenarios from SOURCES, for a person to edit: documents, datasets, logs, or folders of them."
     ),

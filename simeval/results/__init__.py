@@ -1,4 +1,4 @@
-"""What a run found: as records, JSON, text and JUnit."""
+"""The results of a run: as records, JSON, text and JUnit."""
 
 from simeval.core.originals import attach_names
 

@@ -1,4 +1,4 @@
-"""How often attacks on an app succeeded, by what they got, and the most that this leaves open, in words."""
+"""How often attacks on an app succeeded, by kind of breach, and the upper bound that this leaves, in words."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ STEP = 1000  # bounds are rounded up to a tenth of a percent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """Of so many `attempts` that had a reply those that succeeded, in how many of them each kind of breach is.
+    """The successful ones of so many `attempts` that had a reply, with the number of each kind of breach.
 
-    `attackers` are those of whom one or more succeeded, each with how many did, and its attempts. With this confidence
-    at most the share `at_most` of all attempts succeeds; it is 1 where they are too few to say. `without_reply` counts
-    those in which the app gave no answer: they are neither, and the bound holds whatever they were.
+    `attackers` are those with one or more successes, each with their number, and its attempts. With this confidence at
+    most the share `at_most` of all attempts succeeds; it is 1 if they are too few. `without_reply` counts attempts
+    without an answer of the app: they are neither, and the bound is valid whatever they were.
     """
 
     attempts: int
@@ -41,7 +41,7 @@ class Attempts:
         verdicts: Sequence[Verdict],
         personas: Sequence[PersonaShare],
     ) -> Self | None:
-        """Return what came of attempts; None where nothing looked for breaches, or nothing was concluded."""
+        """Return the summary of attempts; None if nothing looked for breaches, or nothing was concluded."""
         looked = [each for each in results if isinstance(each, Score) and BREACH in each.details]
         if not looked or not verdicts:
             return None
@@ -75,7 +75,7 @@ class Attempts:
 
 
 def kinds_of(score: Score) -> list[Kind]:
-    """Return the kinds of breach that a score tells of, each once."""
+    """Return the kinds of breach in a score, each once."""
     found: Any = score.details.get(BREACH, ())
     told = {each["kind"] for each in found}
     return [kind for kind in SAID if kind in told]

@@ -11,13 +11,13 @@ from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
 
 Block: TypeAlias = Json  # in the form JSON has
-Blocks: TypeAlias = list[list[Block]]  # paragraphs, between which stands an empty line
+Blocks: TypeAlias = list[list[Block]]  # paragraphs, separated by empty lines
 
 _MARGIN = " " * 6  # of a transcript
 
 
 def prose(said: str, *, spaces: int = 0) -> list[Block]:
-    """Return a text, every line of which begins behind so many spaces; an empty one is no block."""
+    """Return a text with every line indented by so many spaces; an empty one is no block."""
     return [{"text": said, "spaces": spaces}] if said else []
 
 
@@ -27,7 +27,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, widths: Sequ
 
 
 def transcript(conversation: Conversation) -> list[Block]:
-    """Return what was said in a conversation."""
+    """Return the messages of a conversation."""
     return [{"conversation": encode_conversation(conversation)}]
 
 

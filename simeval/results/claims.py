@@ -1,4 +1,4 @@
-"""What was said to be done and was not: trials whose judge is satisfied, where the state of the world disagrees."""
+"""False claims of success: trials with a satisfied judge, though the state of the world disagrees."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from simeval.core.labelled_examples import PASSING
 from simeval.core.trial import Failure, Judgement, Score
 from simeval.results.users import named_trials
 
-STATE = "state"  # in the details of a score: what a state was found to be, where it is not as it is to be
+STATE = "state"  # in the details of a score: the found state, if it differs from the required one
 
 Results = Sequence[Score | Failure]
 
@@ -26,7 +26,7 @@ class Claims:
 
     @classmethod
     def of(cls, judgements: Sequence[Judgement], results: Sequence[Results], judged: Sequence[Results]) -> Self:
-        """Return what there is in these trials: of all expectations the results, and of those that a judge rates."""
+        """Return those of these trials: from the results of all expectations, and of those that a judge rates."""
         both, passing, refuted = 0, 0, []
         for place, judgement in enumerate(judgements):
             states = [

@@ -1,4 +1,4 @@
-"""What a run's outcomes depend on beside its app: what two runs must share to differ by their apps alone."""
+"""The inputs of a run's outcomes besides its app: two runs must share them to differ by their apps alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,12 +7,12 @@ from simeval.core.serialization import Json
 
 _OF_RUN = ("escalate", "escalation audit", "judge repeats", "criteria calls", "judge context tokens", "judge examples")
 _OF_USERS = ("user_format", "on_user_fault")
-_NOT_OF_SCENARIO = ("title", "then", "given", "when", "sample_size")  # where a user is another one, nothing is compared
+_NOT_OF_SCENARIO = ("title", "then", "given", "when", "sample_size")  # if the user is another one, nothing is compared
 _NOT_OF_EXPECTATION = ("title", "evaluators")
 
 
 def conditions_of(definition: Mapping[str, Any]) -> Json:
-    """Return what the outcomes of a run depend on, of its definition: without app, models, seed, sizes and tests."""
+    """Return the inputs of a run's outcomes in its definition: without app, models, seed, sizes and tests."""
     settings = definition.get("settings", {})
     named = ("model options", "prompts", "writing styles", *_OF_RUN)
     return {
@@ -30,7 +30,7 @@ def conditions_of(definition: Mapping[str, Any]) -> Json:
 
 
 def not_kept(run_id: str) -> str:
-    """Say of a run without conditions what is not known of it."""
+    """Describe the missing knowledge about a run without conditions."""
     return (
         f"run {run_id} was made by an older simeval, which did not keep its users, scripts, worlds and settings: what "
         "changed may be they, not the app"
@@ -38,9 +38,9 @@ def not_kept(run_id: str) -> str:
 
 
 def changed_scenarios(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the scenarios in both of two runs' conditions that are not as they were, each with what of it is not.
+    """Return the scenarios in both of two runs' conditions that have changed, each with its changed parts.
 
-    What is required of them is left out.
+    Their requirements are left out.
     """
     then = {each["title"]: each for each in before["scenarios"]}
     both = [(then[each["title"]], each) for each in now["scenarios"] if each["title"] in then]

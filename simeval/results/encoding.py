@@ -55,7 +55,7 @@ def encode_verdict(verdict: Verdict) -> Json:
 
 
 def _encode_comparison(verdict: Verdict) -> Json:
-    """Return what a verdict was held against, with the shares of both sides; nothing where it stands by itself."""
+    """Return the other side of a comparison, with the shares of both sides; empty for a verdict without one."""
     if not verdict.against:
         return {}
     shares = None if verdict.shares is None else list(verdict.shares)
@@ -144,7 +144,7 @@ def _encode_metric(metric: MetricDocument) -> Json:
 
 
 def encode_scenario(found: ScenarioDocument) -> Json:
-    """Return what a scenario came to, without its conversations."""
+    """Return the result of a scenario, without its conversations."""
     quarantine, users, claims = found.quarantine, found.users, found.claims
     held = {"reason": quarantine.reason, "until": quarantine.until.isoformat()} if quarantine else {}
     return {
@@ -165,7 +165,7 @@ def encode_scenario(found: ScenarioDocument) -> Json:
 
 
 def encode_expectation(found: ExpectationDocument) -> Json:
-    """Return what an expectation came to."""
+    """Return the result of an expectation."""
     return {
         "label": found.label,
         "expected_behavior": found.expected_behavior,

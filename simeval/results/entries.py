@@ -17,7 +17,7 @@ OfARun = RunRecord | RubricRecord | ControlRecord | ReplyRecord | Heartbeat | Su
 
 
 def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one case for each)
-    """Return what a journal of JSON lines keeps of one record; "type" says which it is."""
+    """Return the entry of one record in a journal of JSON lines; "type" is its kind."""
     match entry:
         case RunRecord():
             return [_encode_run(entry)]

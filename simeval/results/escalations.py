@@ -1,4 +1,4 @@
-"""What a composite judge did: how much the first left to the second, and whether they agree on the rest."""
+"""The summary of a composite judge: the share left to the second, and whether they agree on the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ EACH_SIDE = 0.025
 class Escalations:
     """How many of the `rated` conversations were left to the second judge; the others the first settled.
 
-    Of the settled, `audited` were rated by the second as well, whose rating did not count; on `agreed` of those both
-    say the same of the requirement. `interval` is of the share agreed, 95%, exact for a sample of fixed size.
+    `audited` settled ones were also rated by the second judge, without effect; on `agreed` of those both agree about
+    the requirement. `interval` is of the share agreed, 95%, exact for a sample of fixed size.
     """
 
     rated: int
@@ -37,7 +37,7 @@ class Escalations:
 
 
 def escalations_of(results: Sequence[Score | Failure], evaluators: Sequence[Evaluator]) -> Escalations | None:
-    """Say what became of the conversations that a composite judge rated; None where none did."""
+    """Return the summary of the conversations that a composite judge rated; None without one."""
     told = [each.details[ESCALATION] for each in results if isinstance(each, Score) and ESCALATION in each.details]
     found = [each for each in told if isinstance(each, dict)]
     if not found:

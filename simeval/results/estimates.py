@@ -10,15 +10,15 @@ from simeval.core.bounds import UNIT, Bounds
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate
 
-FEW = 30  # examples, under which Student's interval is said to be rough: benchmarks/statistics/intervals measures it
+FEW = 30  # examples, below this Student's interval is called rough: benchmarks/statistics/intervals measures it
 ROUNDING = 1e-12  # of a standard error that is none
 
 
 def estimate_share(values: Sequence[float], repetitions: int = 1, *, alpha: float = ALPHA) -> Estimate:
-    """Estimate a share from the 1s and 0s of each answer, those to one example side by side; NaN where there is none.
+    """Estimate a share from the 1s and 0s of each answer, those to one example side by side; NaN for a missing one.
 
     The interval, for an error of `alpha` on each side, is Clopper and Pearson's, exact; with repetitions Korn and
-    Graubard's, for which examples are clusters. `n` counts the examples that have a value.
+    Graubard's, with examples as clusters. `n` counts the examples that have a value.
     """
     from simeval.stats.binomial import clopper_pearson
     from simeval.stats.clusters import korn_graubard
@@ -58,12 +58,12 @@ def estimate_repeated(values: Sequence[float], repetitions: int, *, alpha: float
 def estimate_mean(
     values: Sequence[float], repetitions: int = 1, *, bounds: Bounds | None = None, alpha: float = ALPHA
 ) -> Estimate:
-    """Estimate a mean over examples, each the mean of its answers; NaN where an answer has no value.
+    """Estimate a mean over examples, each the mean of its answers; NaN for an answer without a value.
 
-    The interval, for an error of `alpha` on each side, never reaches beyond the `bounds` of the values. Where both are
-    finite it is Gaffke's, as `MeanEvaluator` has it; values that all lie from 0 to 1 and have no bounds are taken to
-    have those. Otherwise it is Student's, which is approximate unless the values are normal or many; of fewer than two
-    values, or equal ones, there is none. `n` counts the examples that have a value.
+    The interval, for an error of `alpha` on each side, never reaches beyond the `bounds` of the values. If both are
+    finite it is Gaffke's, as `MeanEvaluator` has it; values from 0 to 1 without bounds are taken to have those.
+    Otherwise it is Student's, which is approximate unless the values are normal or many; of fewer than two values, or
+    equal ones, there is none. `n` counts the examples that have a value.
     """
     table = np.asarray(values, dtype=float).reshape(-1, repetitions)
     known = ~np.isnan(table)
@@ -105,7 +105,7 @@ def _within(values: NDArray[np.float64], bounds: Bounds) -> bool:
 def student_interval(values: Sequence[float] | NDArray[np.float64], alpha: float) -> tuple[float, float] | None:
     """Return Student's interval of a mean, `alpha` on each side; None of fewer than two values, or equal ones.
 
-    Values that are all the same say nothing of how others would spread.
+    Equal values carry no information about the spread of others.
     """
     from scipy.special import stdtrit
 

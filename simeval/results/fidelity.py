@@ -1,7 +1,7 @@
 """How like people the simulated users of a run are: a few measures beside those of people, with noise.
 
-The people are the users of the logs that a mix was fitted to, else recorded people with a task each, of which only
-these numbers are shipped. A difference is named where it is larger than in 19 of 20 runs whose users are such people.
+The people are the users of the logs that a mix was fitted to, else recorded people with a task each, from whom only
+these numbers are shipped. A difference is named if it is larger than in 19 of 20 runs with such people as users.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ PEOPLE = Reference(  # the 1,495 complete, happy dialogues of STAR with one task
     error={WORDS: 0.492, AT_ONCE: 0.036, QUESTIONS: 0.012, PUSH_BACK: 0.002},  # over 23 tasks and 95 people
     shared={WORDS: 0.138, AT_ONCE: 0.067, QUESTIONS: 0.105, PUSH_BACK: 0.023},
 )
-LEAST = 5  # conversations of which something is said
+LEAST = 5  # conversations, for any statement
 LEAST_LOGS = 20  # conversations of people that have a measure
 MOST_READ = 300  # conversations, as many of each scenario: more would hardly narrow the noise
 OUTSIDE = 2.64  # standard errors: the four measures together leave them in one of 20 runs (Bonferroni, 23 tasks)
@@ -96,9 +96,9 @@ def _share(each: Measured) -> str:
 
 
 def fidelity_of(scenarios: Sequence[Iterable[Conversation]], logs: Mapping[str, Sequence[float]]) -> Fidelity | None:
-    """Return how like people the users of these scenarios' conversations are; None of too few, or of other languages.
+    """Return how like people the users of these scenarios' conversations are; None for too few, or for other languages.
 
-    `logs` has mean, standard deviation and number of conversations of each measure, where a mix was fitted to them.
+    `logs` has mean, standard deviation and number of conversations of each measure, if a mix was fitted to them.
     """
     most = max(1, MOST_READ // max(1, len(scenarios)))
     read = [[one for one in islice(each, most) if one.ended != "recorded"] for each in scenarios]
@@ -122,7 +122,7 @@ def _compared(
 ) -> Measured:
     """Return a measure with its noise: conversations about one scenario have a part of their variance in common.
 
-    Of people and users the larger deviation counts: what is rare has a larger one where it happens to be frequent.
+    The larger deviation of people and users counts: a rare event has a larger one if it happens to be frequent.
     """
     of = people.spreads[name]
     deviation = max(of.deviation, users.deviation)
@@ -146,14 +146,14 @@ def _fitted(logs: Mapping[str, Sequence[float]]) -> Reference:
 
 
 def _is_english(scenarios: Sequence[Sequence[Conversation]]) -> bool:
-    """Return whether most users write English, as far as it can be told of the first of each scenario."""
+    """Return whether most users write English, as far as the first user of each scenario shows it."""
     said = ["\n".join(m.content for m in each[0].messages if m.role == "user") for each in scenarios if each]
     found = Counter(filter(None, map(language_of, said)))
     return not found or found.most_common(1)[0][0] == "en"
 
 
 def encode_fidelity(found: Fidelity | None) -> Mapping[str, Any]:
-    """Return it as the machine-readable result has it; nothing where it is not known."""
+    """Return it for the machine-readable result; empty if unknown."""
     if found is None:
         return {}
     measures = {name: {**asdict(each), "differs": each.differs} for name, each in found.measures.items()}
@@ -161,7 +161,7 @@ def encode_fidelity(found: Fidelity | None) -> Mapping[str, Any]:
 
 
 def read_fidelity(document: Mapping[str, Any]) -> Fidelity | None:
-    """Return what the machine-readable result says of it."""
+    """Return it from the machine-readable result."""
     found = document.get("fidelity")
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""The gates of a run: its own bars, and what it is held against beside them."""
+"""The gates of a run: its own bars, and its baseline besides them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from simeval.results.outcomes import meets_gate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRow:
-    """A requirement held against that of the baseline: what is found of it, whether that meets the gate, and why."""
+    """A requirement compared with that of the baseline: the finding, whether it meets the gate, and why."""
 
     title: str
     name: str
@@ -26,7 +26,7 @@ class BaselineRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineGate:
-    """Whether a run is proven no worse than its baseline by more than the margin; `said` says it in a sentence."""
+    """Whether a run is proven no worse than its baseline by more than the margin; `said` is that in a sentence."""
 
     run_id: str
     margin: float
@@ -36,12 +36,12 @@ class BaselineGate:
 
     @property
     def against(self) -> tuple[str, ...]:
-        """Why it is not met, a line for each requirement that stands in the way."""
+        """Why it is not met, a line for each requirement in the way."""
         return tuple(f"baseline: {row}" for row in self.rows if not row.met)
 
 
 def read_baseline(document: Mapping[str, Any]) -> BaselineGate | None:
-    """Return what the machine-readable result of a run says of its baseline; None where it has none."""
+    """Return the baseline gate in the machine-readable result of a run; None without one."""
     found = document.get("baseline")
     if found is None:
         return None
@@ -68,7 +68,7 @@ def are_trusted(results: Iterable[Rated]) -> bool:
 def meets_gates(outcome: Outcome, gate: Gate, baseline: BaselineGate | None, *, trusted: bool = True) -> bool:
     """Return whether an outcome gets through the gate of its bars, and a run through that of its baseline.
 
-    None gets through where a judge is not to be trusted.
+    None gets through if a judge is not to be trusted.
     """
     return trusted and meets_gate(outcome, gate) and (baseline is None or baseline.met)
 

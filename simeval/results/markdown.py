@@ -24,7 +24,7 @@ OF_THE_TABLE = 0.5  # of the room that is left
 
 
 def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MOST_BYTES) -> str:
-    """Write a run as a page of at most `most` bytes; `more` stands between its table and its conversations."""
+    """Write a run as a page of at most `most` bytes; `more` comes between its table and its conversations."""
     head = f"## simeval: {SYMBOLS[page.outcome]} {MARKS[page.outcome]}"
     if page.baseline is not None and not page.baseline.met:
         head += f", {SYMBOLS['fail']} not proven to be no worse than the baseline"
@@ -66,7 +66,7 @@ def _rows(scenario: ScenarioDocument) -> Iterator[str]:
 
 
 def _conversations(page: RunDocument) -> Part:
-    """Return the conversations that speak most against what did not pass, each folded."""
+    """Return the worst conversations of requirements that did not pass, each folded."""
     blocks = []
     for scenario in _worst_first(page):
         against = [each.worst for each in scenario.expectations if each.outcome != "pass" and each.worst is not None]

@@ -21,11 +21,11 @@ def shown_outcome(outcome: str, reasons: Iterable[str]) -> str:
 
 
 class Deciding(Protocol):
-    """What has an outcome, and may decide that of the whole."""
+    """An item with an outcome that may decide that of the whole."""
 
     @property
     def outcome(self) -> Outcome:
-        """What it came to."""
+        """Its outcome."""
 
     @property
     def decides(self) -> bool:

@@ -15,11 +15,11 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaShare:
-    """In how many of its `n` trials a persona's conversation met what is expected, with the exact 95% interval.
+    """The number of a persona's `n` conversations that met the expectation, with the exact 95% interval.
 
-    Trials in which the app, or a check of its script, failed count, and did not meet it; what is missing otherwise does
-    not count, nor do failures of the app that were to be left out. `p_worse` is that of "it is met as often as with the
-    others": Fisher's test, by Holm's correction over all personas.
+    Trials lost by the app, or by a check of its script, count as not met; other missing ones do not count, nor do
+    failures of the app that were to be left out. `p_worse` is that of "it is met as often as with the others": Fisher's
+    test, by Holm's correction over all personas.
     """
 
     name: str
@@ -45,7 +45,7 @@ def personas_of(
     *,
     leaves_out_crashes: bool = False,
 ) -> tuple[PersonaShare, ...]:
-    """Return how each persona of these trials fared, in the order of names; none where there are no personas."""
+    """Return how each persona of these trials fared, in the order of names; empty without personas."""
     met: dict[str, list[bool]] = defaultdict(list)
     for judgement, result in zip(judgements, results, strict=True):
         name = (judgement.conversation.writing_style or {}).get(PERSONA)
@@ -74,7 +74,7 @@ def personas_of(
 
 
 def show_personas(shares: Sequence[PersonaShare]) -> str | None:
-    """Say how the personas fared, and with whom the app does worse; None where there are none."""
+    """Describe how the personas fared, and the ones the app does worse with; None without any."""
     if not shares:
         return None
     told = f"met with {', '.join(map(str, shares))}"

@@ -1,4 +1,4 @@
-"""Several ratings of one conversation: their mean, and what they tell about the judge who gave them."""
+"""Several ratings of one conversation: their mean, and the evidence in them about the judge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from simeval.core.trial import Failure, Rating, Score
 from simeval.stats.agreement import krippendorff_alpha
 from simeval.stats.reliability import JudgeVariance, judge_variance, repeats_worth_paying
 
-COST_RATIOS = (1.0, 5.0, 10.0)  # what holding a conversation may cost, in ratings of one
+COST_RATIOS = (1.0, 5.0, 10.0)  # the possible cost of holding a conversation, in ratings of one
 LEAST_FOR_ADVICE = 20  # conversations; variances are too rough with fewer
 
 
@@ -27,13 +27,13 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """How far the ratings of one expectation agree with each other. It says nothing of whether they are right.
+    """How far the ratings of one expectation agree with each other. It does not measure whether they are right.
 
-    `icc` is the part of a single rating's variance that lies between conversations, and not in the judge: 1 for
-    one that never contradicts itself, None where all ratings are equal or one conversation was rated. Of a panel
-    it is that of any rating, whichever judge gives it, and `alpha` is the agreement of the judges
-    (Krippendorff's, interval level, each judge's mean over its repeats); None for one judge. `advice` stands for
-    one judge's repeats only, from 20 conversations on.
+    `icc` is the part of a single rating's variance that is due to conversations, and not to the judge: 1 for one that
+    never contradicts itself, None if all ratings are equal or one conversation was rated. Of a panel it is that of any
+    rating, whichever judge gives it, and `alpha` is the agreement of the judges (Krippendorff's, interval level, each
+    judge's mean over its repeats); None for one judge. `advice` is for one judge's repeats only, from 20 conversations
+    on.
     """
 
     judges: tuple[str, ...]
@@ -69,13 +69,13 @@ class Reliability:
 
 
 def reliability_of(results: Sequence[Score | Failure]) -> Reliability | None:
-    """Say how far the ratings behind an expectation's scores agree; None where none is a mean of several."""
+    """Return how far the ratings behind an expectation's scores agree; None if none is a mean of several."""
     rated = [result.ratings for result in results if isinstance(result, Score) and len(result.ratings) > 1]
     if not rated:
         return None
     judges = tuple(dict.fromkeys(rating.judge for ratings in rated for rating in ratings))
     if all({rating.judge for rating in ratings} != set(judges) for ratings in rated):
-        return None  # one escalates to the other: what either says of its own conversations is not comparable
+        return None  # one escalates to the other: their own conversations are not comparable
     places = dict.fromkeys((rating.judge, rating.repeat) for ratings in rated for rating in ratings)
     found = judge_variance([_row(ratings, list(places)) for ratings in rated])
     return Reliability(

@@ -1,4 +1,4 @@
-"""Which rows are wanted: those that meet conditions on what was measured, or those that are worst by a metric."""
+"""The choice of rows: those that meet conditions on their measurements, or the worst by a metric."""
 
 import heapq
 import operator
@@ -28,9 +28,9 @@ _WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0, "missing": None}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition on a row: a metric, or `seconds`, and what it is held against.
+    """One condition on a row: a metric, or `seconds`, and the value to compare with.
 
-    `text` is that as it was written, for categories; `value` the number it says, where it says one, None for missing.
+    `text` is that as it was written, for categories; `value` the number in it, if there is one, None for missing.
     """
 
     metric: str
@@ -51,7 +51,7 @@ class Condition:
         return cls(metric, sign, word, value)
 
     def holds(self, row: Row) -> bool:
-        """Return whether a row meets it; a value that is missing meets only what asks for that."""
+        """Return whether a row meets it; a missing value meets only a condition for missing ones."""
         found = value_of(row, self.metric)
         if self.value is None:
             return (found is None) == (self.sign == "=")
@@ -61,7 +61,7 @@ class Condition:
 
 
 def value_of(row: Row, metric: str) -> float | bool | str | None:
-    """Return a value of a row; None where there is none. A metric called seconds goes before the app's."""
+    """Return a value of a row; None if it has none. A metric called seconds goes before the app's."""
     score = row.scores.get(metric)
     return score.value if score else row.seconds if metric == "seconds" else None
 
@@ -89,7 +89,7 @@ def require_metrics(names: Iterable[str], known: Collection[str]) -> None:
 
 
 def _rank(row: Row, metric: str, direction: Direction) -> tuple[float, ...]:
-    """Return what is smaller the worse a row is; nothing where that cannot be told."""
+    """Return a key that is smaller the worse a row is; empty if unknown."""
     if row.failure is not None and row.failure.is_of_app:
         return (0.0,)
     value = value_of(row, metric)

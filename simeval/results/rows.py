@@ -1,6 +1,6 @@
-"""Rows: one for each answer of an experiment, or each conversation of a scenario, with all that was measured of it.
+"""Rows: one for each answer of an experiment, or each conversation of a scenario, with all its measurements.
 
-They are read when they are gone through, from the store where there is one, so that none need be held in memory.
+They are read in each iteration, from the store if there is one, so that none need be held in memory.
 """
 
 import csv
@@ -22,14 +22,14 @@ from simeval.errors import DefinitionError
 from simeval.scorers.returned import parts_of, reason_at
 
 MOST_KEPT = 10_000  # rows of an experiment without a store, the first of its dataset; of the others only the numbers
-_OWN = ("example", "scenario", "trial", "repetition")  # the columns that say which row it is
+_OWN = ("example", "scenario", "trial", "repetition")  # the columns that identify the row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowScore:
-    """One value that was measured of a row: a number, a boolean or a category, with what was said of it.
+    """One measured value of a row: a number, a boolean or a category, with its comment.
 
-    `value` is None where there is none; `failure` says why, where that is known.
+    `value` is None if it is missing; `failure` is why, if known.
     """
 
     value: float | bool | str | None = None
@@ -42,7 +42,7 @@ class Row:
     """One answer, with its example's inputs and reference and its scores by the names that metrics have.
 
     `title` is the scenario's or the dataset's, `example` the key of the example, `trial` its place in the order dealt,
-    `seconds` how long the app took for all of its answers, `failure` what went wrong before anything could be measured.
+    `seconds` how long the app took for all of its answers, `failure` the error before any measurement.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Row:
         }
 
     def flat(self) -> dict[str, object]:
-        """Return the row as the cells of a table, by their columns; what is no number and no text is JSON.
+        """Return the row as the cells of a table, by their columns; values other than numbers and texts are JSON.
 
         A metric that is called like a column of its own has "scores." before its name.
         """
@@ -94,7 +94,7 @@ class Row:
         for metric, each in self.scores.items():
             name = f"scores.{metric}" if metric in own else metric
             found[name] = each.value
-            if each.comment and each.comment not in said:  # of several metrics, one comment stands beside the first
+            if each.comment and each.comment not in said:  # of several metrics, one comment is beside the first
                 said.add(each.comment)
                 found[f"{name}.comment"] = each.comment
             if each.failure:
@@ -104,7 +104,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rows:
-    """The rows of a result, read anew each time they are gone through: `source` opens them.
+    """The rows of a result, read again in each iteration: `source` opens them.
 
     `left_out` are the rows whose texts were not kept, because there is no store: they are not among them.
     """
@@ -147,7 +147,7 @@ class Rows:
             file.writelines(f"{json.dumps(row.encode(), ensure_ascii=False)}\n" for row in self)
 
     def to_pandas(self) -> Any:
-        """Return the rows as a DataFrame of pandas. Raises DefinitionError where that is not installed."""
+        """Return the rows as a DataFrame of pandas. Raises DefinitionError if that is not installed."""
         try:
             import pandas as pd
         except ImportError:
@@ -155,7 +155,7 @@ class Rows:
         return pd.DataFrame([row.flat() for row in self], columns=self.columns())
 
     def to_polars(self) -> Any:
-        """Return the rows as a DataFrame of polars. Raises DefinitionError where that is not installed."""
+        """Return the rows as a DataFrame of polars. Raises DefinitionError if that is not installed."""
         try:
             import polars as pl
         except ImportError:
@@ -164,7 +164,7 @@ class Rows:
         return pl.DataFrame({name: [row.get(name) for row in table] for name in self.columns()}, strict=False)
 
     def columns(self) -> list[str]:
-        """Return the columns of the table: which row it is, inputs, answer, then what was measured."""
+        """Return the columns of the table: the identity of the row, inputs, answer, then the measurements."""
         found = dict.fromkeys(name for row in self for name in row.flat())
         return [*(name for name in _OWN if name in found), *(name for name in found if name not in _OWN)]
 
@@ -187,7 +187,7 @@ def row_of(
 ) -> Row:
     """Return the row of a trial; `results` have labels, the first of one counts, `concluded` those of one number.
 
-    The columns of its example, where it has one, hold its inputs and its reference; `which` are further fields.
+    The columns of its example, if it has one, hold its inputs and its reference; `which` are further fields.
     """
     conversation, columns = held.conversation, held.columns
     said = conversation.responses
@@ -217,7 +217,7 @@ def row_of(
 
 
 def _scores(label: str, result: Score | Failure, *, is_concluded: bool) -> Iterator[tuple[str, RowScore]]:
-    """Return all that one scorer measured, by the names of metrics; of what is concluded on, its number first."""
+    """Return all values of one scorer, by the names of metrics; for one that is concluded on, its number first."""
     if isinstance(result, Failure):
         if not result.is_unneeded:
             yield label, RowScore(failure=result)
@@ -237,7 +237,7 @@ def _scores(label: str, result: Score | Failure, *, is_concluded: bool) -> Itera
 
 
 def _concluded_path(label: str, result: Score, parts: Mapping[str, object]) -> str:
-    """Return where among the details the number stands that a label ends with the path of; empty where it does not."""
+    """Return the place among the details of the number whose path ends a label; empty if there is none."""
     alike = [path for path, part in parts.items() if path and label.endswith(f".{path}") and part == result.value]
     return max(alike, key=len, default="")
 

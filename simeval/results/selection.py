@@ -1,4 +1,4 @@
-"""The best of several apps: who is left, who was dropped after how many rounds, by whom, and how good each was."""
+"""The best of several apps: the remaining ones, the dropped ones with their rounds and winners, and their rates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from simeval.stats.betting import lower_bound, upper_bound
 from simeval.stats.elimination import Elimination
 
 UNKNOWN = (0.0, 1.0)
-Range = tuple[float, float]  # between what and what a number lies that is not known
+Range = tuple[float, float]  # the bounds of an unknown number
 
 
 def range_of(
@@ -34,10 +34,10 @@ def range_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One app: in how many rounds it was asked, and the share of conversations that met all requirements.
+    """One app: its number of rounds, and the share of conversations that met all requirements.
 
-    `interval` holds however the rounds ended. Of one that was dropped `outdone_by` names whose lead was the greatest.
-    One that never `has_answered` may be one that was not reached.
+    `interval` is valid however the rounds ended. For a dropped one `outdone_by` names the app with the greatest lead.
+    One that never `has_answered` may not have been reached.
     """
 
     app: str
@@ -56,7 +56,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a selection came to; `run` has all conversations, those of a candidate under its name behind the titles."""
+    """The result of a selection; `run` has all conversations, with the candidate's name after the titles."""
 
     candidates: tuple[Candidate, ...]
     alpha: float
@@ -65,7 +65,7 @@ class Selection:
 
     @property
     def best(self) -> str | None:
-        """The one that is left; None where several are."""
+        """The remaining app; None if there are several."""
         left = [each.app for each in self.candidates if each.is_left]
         return left[0] if len(left) == 1 else None
 
@@ -76,7 +76,7 @@ class Selection:
 
     @property
     def unmeasured(self) -> str:
-        """What could not be measured, and so ended it before its rounds were used up; empty where nothing did."""
+        """The missing measurement that ended it before its rounds were used up; empty if nothing did."""
         verdicts = [(each.title, verdict) for each in self.run for verdict in each.verdicts]
         lost = [f"{title}: {verdict.explanation}" for title, verdict in verdicts if verdict.reason == "errors"]
         has_rounds = all(each.rounds < self.rounds_at_most for each in self.candidates)
@@ -86,7 +86,7 @@ class Selection:
         return self.text(printed_room())
 
     def text(self, room: int | None = None) -> str:
-        """Return what was found; a table where lines have `room` for it."""
+        """Return the result; a table if lines have `room` for it."""
         left = [each.app for each in self.candidates if each.is_left]
         used = f"{self.conversations:,} conversations of {self.rounds_at_most * len(self.run):,}"
         said = f"the best is {left[0]}" if self.best else f"cannot tell {' from '.join(left)}"
@@ -134,7 +134,7 @@ class Selection:
 
 
 def selection_of(run: SuiteResult, apps: Sequence[str], *, alpha: float, on_app_error: OnAppError) -> Selection:
-    """Return what a run came to in which each scenario was asked of each app; those of one app stand together."""
+    """Return the selection of a run with each scenario put to each app; those of one app are side by side."""
     size = len(run) // len(apps)
     asked = [run[place * size : (place + 1) * size] for place in range(len(apps))]
     values = [list(_rounds(each, on_app_error)) for each in asked]
@@ -166,7 +166,7 @@ def _by(apps: Sequence[str], dropped: tuple[int, int] | None) -> str:
 
 
 def _rounds(results: Sequence[EvaluationResult], on_app_error: OnAppError) -> Iterator[Range]:
-    """Return what each round came to: the mean over scenarios."""
+    """Return the result of each round: the mean over scenarios."""
     for number in range(min(each.trials for each in results)):
         found = [
             range_of(each.judgements[number].results, [one.evaluators for one in each.expectations], on_app_error)

@@ -1,4 +1,4 @@
-"""What every result of a run can do: show itself, in a notebook too, and be asserted."""
+"""The common methods of every result of a run: to show itself, in a notebook too, and to be asserted."""
 
 from abc import ABC, abstractmethod
 from html import escape
@@ -7,17 +7,17 @@ from simeval.core.markdown import LONGEST_REPORT, fenced
 
 
 class Shown(ABC):
-    """What a result shows of itself: its report, in a notebook too, and in a line where it stands in a traceback."""
+    """A result's own display: its report, in a notebook too, and a line in a traceback."""
 
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        """Raise TypeError: who asserts a result means whether it passed, and one that failed is there, too."""
+        """Raise TypeError: an assertion on a result means whether it passed, and a failed one exists, too."""
         raise TypeError("a result is neither true nor false; use result.passed, or result.assert_passed()")
 
     @abstractmethod
     def text(self) -> str:
-        """Return the report, as wide as a page; what `print` writes fits the terminal."""
+        """Return the report, as wide as a page; `print` makes it fit the terminal."""
 
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""

@@ -1,6 +1,6 @@
-"""Signs that a judge is not worth its ratings: they are in what it rated, and cost nothing.
+"""Anomalies in a judge's ratings: found in its ratings, at no cost.
 
-None of them proves anything. Each is told with its numbers, once for each judge and expectation.
+None of them proves anything. Each is reported with its numbers, once for each judge and expectation.
 """
 
 import re
@@ -14,17 +14,17 @@ from simeval.core.trial import Rating, Score
 from simeval.models.provider_table import is_embedded
 
 ONLY = ""  # the judge of a score that is a single rating, which does not name it
-FEWEST = 10  # ratings, or different conversations, from which on a sign is told
+FEWEST = 10  # ratings, or different conversations, the least for a sign
 SHOWN = 60  # characters of a reasoning
 _TOKEN = re.compile(r"[^\W_]+")
-_STEM = 5  # letters by which a word is told from another: of "orders" and "ordered" they are the same
+_STEM = 5  # letters that distinguish words: those of "orders" and "ordered" are the same
 _SHORTEST = 4  # letters of a word that is about something
 _WITHOUT_SPACES = "\u2e80"  # from here on scripts do not put spaces between words, so each character is one
 
 
 @dataclass(slots=True)
 class _OfAJudge:
-    """What one judge gave by now; `said_of` has the conversations of each reasoning."""
+    """One judge's ratings so far; `said_of` has the conversations of each reasoning."""
 
     count: int = 0
     ratings: set[float] = field(default_factory=set)
@@ -41,7 +41,7 @@ class Signs:
     _judges: dict[str, _OfAJudge] = field(default_factory=dict)
 
     def take(self, score: Score, conversation: Conversation) -> None:
-        """Take what a conversation was given."""
+        """Add the score of a conversation."""
         ratings = score.ratings or (Rating(judge=ONLY, repeat=0, score=score.value, reasoning=score.reasoning),)
         said = [message.content for message in conversation.messages]
         told = hash(tuple(said))
@@ -57,10 +57,10 @@ class Signs:
             found.unrelated += all(meant.isdisjoint(words_of(text)) for text in (*self.about, *said))
 
     def warnings(self, only_judge: str, controls: Sequence[ControlRecord] = ()) -> tuple[str, ...]:
-        """Say of each judge what speaks against it; of an embedded one it is known that it does not understand.
+        """Return for each judge the evidence against it; an embedded one is known not to understand.
 
-        `only_judge` is the name of a judge that rated each conversation once. What judges gave to `controls` shows
-        whether they tell bad from good.
+        `only_judge` is the name of a judge that rated each conversation once. Judges' ratings of `controls` show
+        whether they separate bad from good.
         """
         named = {judge or only_judge: found for judge, found in self._judges.items()}
         return tuple(

@@ -26,7 +26,7 @@ VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n",
 
 
 def legend(verdicts: Sequence[Verdict]) -> str:
-    """Say what the interval and p of these verdicts are."""
+    """Describe the interval and p of these verdicts."""
     alphas = {verdict.significance_level for verdict in verdicts}
     return LEGEND.format(level=show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided")
 
@@ -65,7 +65,7 @@ def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
 
 
 def speaks_against(result: Score | Failure, evaluators: Sequence[Evaluator]) -> bool:
-    """Return whether a result is no evidence for what is required."""
+    """Return whether a result is no evidence for the requirement."""
     if isinstance(result, Failure):
         return not result.is_unneeded
     return not all(evaluator.meets(result.value) for evaluator in evaluators)
@@ -94,7 +94,7 @@ def head_of_trial(judgement: Judgement, result: Score | Failure) -> str:
 
 
 def told_failures(counted: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Say what went wrong on single trials, each text once with its count; each line with how far it is indented."""
+    """Return the errors of single trials, each text once with its count; each line with its indent."""
     said = [(f"{count} x {text}", 2) for text, count in Counter(counted).most_common(MOST_CAUSES)]
     if len(counted) > MOST_CAUSES:
         said.append((f"... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.", 2))
@@ -102,7 +102,7 @@ def told_failures(counted: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def show_untold(results: Sequence[Score | Failure]) -> str | None:
-    """Say in how many conversations judges could not tell; None where they always could."""
+    """Return in how many conversations judges could not decide; None if they always could."""
     asked = [each for each in results if isinstance(each, Score) or each.cause == CANNOT_TELL]
     untold = len(asked) - sum(isinstance(each, Score) for each in asked)
     share = untold / len(asked) if asked else 0.0
@@ -110,7 +110,7 @@ def show_untold(results: Sequence[Score | Failure]) -> str | None:
 
 
 def show_malformed(usage: Mapping[str, Usage]) -> str:
-    """Say of which roles more than a twentieth of the replies were not in the form asked for; usually of none."""
+    """Return the roles with more than a twentieth of malformed replies; usually none."""
     return "\n".join(
         f"{each.malformed_calls} of {each.calls} replies of the {role} were of no use: its model does not keep to the "
         "form it is asked for; one that takes JSON schemas does"
@@ -131,7 +131,7 @@ def interval_header(alpha: float) -> str:
 
 
 def show_composite(usage: Mapping[str, Usage]) -> str:
-    """Say what each judge was asked and cost where the first escalates to the second; empty where none does."""
+    """Return each judge's requests and cost if the first escalates to the second; empty otherwise."""
     used = [(which, usage[role]) for which, role in (("first", "judge"), ("second", "escalation")) if role in usage]
     if "escalation" not in usage:
         return ""
@@ -141,7 +141,7 @@ def show_composite(usage: Mapping[str, Usage]) -> str:
 
 
 def show_spent(usage: Mapping[str, Usage], seconds: float) -> str:
-    """Say what a run has used: calls, tokens, cost where it is known, seconds."""
+    """Return a run's usage: calls, tokens, cost if it is known, seconds."""
     used = total(usage)
     cost = f", ${used.cost_usd:.4f}" if used.cost_usd is not None else ""
     counts = ((used.failed_calls, "failed"), (used.malformed_calls, "of no use"), (used.ended_calls, "ended early"))

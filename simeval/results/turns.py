@@ -1,4 +1,4 @@
-"""Turns of all conversations together: a description. What concludes is one value for each conversation."""
+"""Turns of all conversations together: a description. Conclusions rest on one value for each conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ ENOUGH = 50  # conversations; the interval is too narrow with fewer
 class TurnShare:
     """The share of all turns that are good: long conversations count for more, which a verdict does not allow.
 
-    `interval` is Korn and Graubard's for turns that are alike within their conversation, 5% on each side;
-    `icc` is how alike they are (0 not, 1 wholly, None where it is undefined), and as many turns say no more than
-    `turns / design_effect` independent ones.
+    `interval` is Korn and Graubard's for turns that are alike within their conversation, 5% on each side; `icc` is how
+    alike they are (0 not, 1 wholly, None if it is undefined), and so many turns carry no more information than `turns /
+    design_effect` independent ones.
     """
 
     share: float
@@ -38,7 +38,7 @@ class TurnShare:
 
 
 def turns_of(results: Sequence[Score | Failure]) -> TurnShare | None:
-    """Describe the turns of all conversations together, where the scores say how many were good; else None."""
+    """Describe the turns of all conversations together, if the scores count good ones; else None."""
     counts = [result.turn_counts for result in results if isinstance(result, Score) and result.turn_counts]
     if not counts:
         return None

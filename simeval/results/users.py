@@ -1,4 +1,4 @@
-"""The simulated users of a run: how their conversations ended, what they did wrong, and in which trials."""
+"""The simulated users of a run: how their conversations ended, their faults, and in which trials."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ MOST_TRIALS = 5  # named in a line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConduct:
-    """What the simulated users of some trials did.
+    """The conduct of the simulated users of some trials.
 
     `ends` counts how conversations ended, `faults` holds the trials of each kind of fault, `faulty` counts the trials
     with any, and `held_anew` how often a trial was held again because of one.
@@ -55,7 +55,7 @@ class UserConduct:
 
     @classmethod
     def of(cls, judgements: Sequence[Judgement]) -> Self:
-        """Return what the users of these trials did."""
+        """Return the conduct of the users of these trials."""
         faults: dict[str, tuple[int, ...]] = {}
         for judgement in judgements:
             for kind in judgement.conversation.user_faults:
@@ -75,7 +75,7 @@ class UserConduct:
 
 
 def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
-    """Write what simulated users did, each scenario's with its title: how all ended, and whose faults there were."""
+    """Write simulated users' conduct, each scenario's with its title: how all ended, and whose faults there were."""
     ends = Counter[str]()
     for _, conduct in conducts:
         ends.update(conduct.ends)

@@ -31,7 +31,7 @@ class Block:
 
 
 def scenario_blocks(source: Source, most_bytes: int = MOST_BYTES) -> Iterator[Block]:
-    """Return the block of each scenario, those that passed first: what they leave of the budget is for the others."""
+    """Return the block of each scenario, those that passed first: the rest of their budget is for the others."""
     scenarios = source.document.scenarios
     order = sorted(range(len(scenarios)), key=lambda place: scenarios[place].outcome != "pass")
     left = most_bytes
@@ -50,7 +50,7 @@ def _block(source: Source, place: int, scenario: ScenarioDocument, room: int) ->
 
 
 def block_of(place: int, about: Json, trials: Iterable[Json], room: int) -> Block:
-    """Return the block of a scenario: what there is to know about it, and as many trials as there is room for."""
+    """Return the block of a scenario: its data, and as many trials as there is room for."""
     writer = _Writer()
     writer.write(as_text(about)[:-1] + ', "trials": [')
     kept = 0
@@ -73,7 +73,7 @@ def _whole(source: Source, place: int, order: Sequence[int], required: Any) -> I
 def about_of(
     labels: Sequence[str], expectations: Sequence[ExpectationDocument] = (), rubrics: Rubrics | None = None
 ) -> Json:
-    """Return what an open scenario shows beside its trials: pictures of each verdict, and the texts of its rubrics."""
+    """Return the data of an open scenario besides its trials: each verdict's pictures, and its rubrics."""
     keys = [(each.rubric or {}).get("key", "") for each in expectations]
     return {
         "labels": labels,
@@ -130,7 +130,7 @@ def packed(value: object) -> str:
 
 
 def as_text(value: object) -> str:
-    """Write records as JSON. What they hold is in its form already, but for numbers that are none: these are null."""
+    """Write records as JSON. Their content is in its form already, but for non-finite numbers: these are null."""
     try:
         return json.dumps(value, default=_opened, allow_nan=False)
     except ValueError:
@@ -138,7 +138,7 @@ def as_text(value: object) -> str:
 
 
 def _opened(value: Any) -> object:
-    """Return what JSON has no form for in one that it has."""
+    """Return a value without a form in JSON as one with a form."""
     if is_dataclass(value):
         return {name: getattr(value, name) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):

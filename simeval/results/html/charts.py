@@ -38,7 +38,7 @@ def interval_chart(
     label: str,
     show: Sequence[str] = (),
 ) -> Node:
-    """Draw where the true value lies, what was observed, and what is required; `show` names the ends of the scale."""
+    """Draw the interval of the true value, the observed one and the bar; `show` names the ends of the scale."""
     low, high = bar.low, bar.high
 
     def at(value: float) -> float:
@@ -79,7 +79,7 @@ def difference_chart(interval: Sequence[float], value: float, margin: float, *, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A requirement in one run, as a point of its course: what to say of it, and the address it leads to, if any."""
+    """A requirement in one run, as a point of its course: its text, and the address it links to, if any."""
 
     outcome: str
     estimate: float | None
@@ -134,7 +134,7 @@ class _Plot:
 
     @property
     def floor(self) -> float:
-        """Where the axis of trials lies: half a miss below none, so that the way does not run on it."""
+        """Return the position of the trials' axis: half a miss below none, so that the way does not run on it."""
         return self.y(-0.5)
 
     def x(self, n: float) -> float:
@@ -148,7 +148,7 @@ class _Plot:
 
 
 def region_chart(chart: Chart, *, label: str) -> Node:
-    """Draw where a run passes and fails, and the way it went: trials to the right, misses upwards.
+    """Draw the areas of pass and fail, and the way of a run: trials to the right, misses upwards.
 
     A trial without a score counts as a miss on the way; the dashed way leaves it out, and a fail counts by that.
     """
@@ -181,7 +181,7 @@ def region_key(chart: Chart, drawn: Node) -> list[tuple[str, str]]:
 
 
 def _areas(chart: Chart, most: int, plot: _Plot) -> list[Node]:
-    """Return where a run ends without a pass, where the app is proven to be below the bar, and where it passes."""
+    """Return the areas of an end without a pass, of a proof that the app is below the bar, and of a pass."""
     areas: list[Node] = []
     ends = [(n, misses) for n, misses in chart.end_at if n <= plot.right and misses <= plot.top]
     if ends:  # older results have none
@@ -237,19 +237,19 @@ def _bins(scores: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _stairs(points: Sequence[tuple[int, int]], plot: _Plot) -> list[str]:
-    """Return the corners of the area in which a run has passed."""
+    """Return the corners of the area of a pass."""
     corners, reached = [f"{plot.x(points[0][0])},{plot.floor}"], -1
     for n, misses in points:
         if misses > reached:
             corners += [plot.corner(n, reached + 0.5)] if reached >= 0 else []
             corners.append(plot.corner(n, misses + 0.5))
             reached = misses
-    end = plot.x(plot.right) + (0 if points[0][0] < plot.right else 4)  # what passes at the end alone is a line
+    end = plot.x(plot.right) + (0 if points[0][0] < plot.right else 4)  # a pass at the end alone is a line
     return [*corners, f"{end},{plot.y(reached + 0.5)}", f"{end},{plot.floor}"]
 
 
 def _ceiling(points: Sequence[tuple[int, int]], plot: _Plot) -> list[str]:
-    """Return the corners of the area in which a run ends because a pass has become unlikely."""
+    """Return the corners of the area of an end because a pass has become unlikely."""
     corners, reached = [f"{plot.x(points[0][0])},{TOP}"], points[0][1]
     for n, misses in points:
         corners += [plot.corner(n, each - 0.5) for each in dict.fromkeys((reached, misses))]

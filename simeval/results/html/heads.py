@@ -74,7 +74,7 @@ def _outcome(document: Document, scenario: ScenarioDocument) -> str:
 
 
 def _headline(document: RunDocument) -> str:
-    """Say how many scenarios of a run did what, and whether its gate accepts that."""
+    """Return the number of scenarios for each outcome, and whether the gate accepts that."""
     if not document.has_ended:
         return "This run has not ended"
     deciding = [each for each in document.scenarios if each.decides]
@@ -86,7 +86,7 @@ def _headline(document: RunDocument) -> str:
 
 
 def _gates(document: RunDocument) -> list[str]:
-    """Say which gates are met, where there is more than that of the bars, and what is in quarantine."""
+    """Return which gates are met, if there is more than that of the bars, and the quarantined scenarios."""
     quarantines = [each.quarantine_told for each in document.scenarios if each.quarantine]
     if document.baseline is None:
         return quarantines
@@ -126,7 +126,7 @@ def _experiment(document: ExperimentDocument) -> Report:
 
 
 def _stopped(document: Document) -> str:
-    """Say why a run ended before its verdicts were settled, or how it stands; empty where it just ended."""
+    """Return why a run ended before its verdicts were settled, or its status; empty if it just ended."""
     why = document.stopped
     return f"The run ended early: {why}" if why and document.has_ended else why
 
@@ -234,7 +234,7 @@ def why_of(found: Requirement) -> str:
 
 
 def picture_of(label: str, verdict: Requirement) -> Node | None:
-    """Draw the interval of a verdict against its bar, where it has both and anything was measured."""
+    """Draw the interval of a verdict against its bar, if it has both and anything was measured."""
     bar, interval, estimate = verdict.bar, verdict.interval, verdict.estimate
     if not bar or interval is None or estimate is None:
         return None

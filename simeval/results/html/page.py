@@ -48,7 +48,7 @@ def page_pieces(
     links: Sequence[tuple[str, str]] = (),
     document: Document | None = None,
 ) -> Iterator[str]:
-    """Return a page piece by piece: what runs in it, its verdicts as a table, and its data; `links` lead to others."""
+    """Return a page piece by piece: its scripts, its verdicts as a table, and its data; `links` lead to others."""
     yield from _begin(_title(report), PAGE, without_scripts=f"{_table(report, document)}\n{HELD}")
     kept: dict[int, int] = {}
     for block in blocks:
@@ -65,13 +65,13 @@ def served_page(report: Report, document: Document, more: Mapping[str, object]) 
 
 
 def app_page(title: str, script: str, data: Mapping[str, object]) -> str:
-    """Return a page of the viewer that is no report: what one more script makes of its data."""
+    """Return a page of the viewer that is no report: one more script renders its data."""
     without = f"<main><p>{escape(title)}: this page needs scripts.</p></main>"
     return "".join([*_begin(title, (*SHARED, script), without_scripts=without, asks="'self'"), _end(data)])
 
 
 def _begin(title: str, scripts: Sequence[str], *, without_scripts: str, asks: str = "") -> Iterator[str]:
-    """Return a page up to its data: it may run its own scripts, and ask for what `asks` says, nothing if empty."""
+    """Return a page up to its data: it may run its own scripts, and request the address `asks`, nothing if empty."""
     texts, style = list(map(_asset, scripts)), _asset("page.css")
     allowed = " ".join(map(_hash, texts))
     policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
@@ -111,7 +111,7 @@ def _hash(text: str) -> str:
 
 
 def _table(report: Report, document: Document | None) -> str:
-    """Write every verdict as a table, for who reads with scripts switched off."""
+    """Write every verdict as a table, for readers without scripts."""
     mark = mark_of(report.outcome)
     lines = [
         f"<main><h1>{escape(mark)}: {escape(report.headline)}</h1>",

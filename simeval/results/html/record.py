@@ -29,8 +29,8 @@ class ChangeRow:
 class Report:
     """The head of a report. `scenarios`, `metrics` and `changes` are there as its kind has them.
 
-    `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics, `interval` says the
-    level of the intervals of `metrics`, `courses` how these went from experiment to experiment.
+    `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics, `interval` is the
+    level of the intervals of `metrics`, `courses` are their values from experiment to experiment.
     """
 
     kind: Kind

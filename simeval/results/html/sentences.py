@@ -1,4 +1,4 @@
-"""What a report says in words that need no knowledge of statistics."""
+"""The sentences of a report that need no knowledge of statistics."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ SURE: Mapping[Outcome, str] = {
 
 
 def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
-    """Say what was proven, what was not, and how often that may be wrong; `guarantee` is that of passes together."""
+    """Return each proof, each missing proof, and their error rates; `guarantee` is that of passes together."""
     if not verdicts:
         return ["Nothing was required, so nothing was to be proven: the numbers below describe what was seen."]
     found, size = Counter(each.outcome for each in verdicts), len(verdicts)
@@ -34,7 +34,7 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
         lines.append("Open does not mean bad: there were too few conversations, or too close a result, to tell.")
     for outcome, question in SURE.items():
         if guarantee and (outcome == "pass" or guarantee.startswith(NO_RATE)):
-            continue  # which says it as it is
+            continue  # it is clear as it is
         levels = [each.significance_level for each in verdicts if each.outcome == outcome]
         if levels:
             lines.append(f"{question} with a chance of at most {show_share(max(levels))}.")
@@ -44,7 +44,7 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
 
 
 def meaning(verdict: Requirement) -> str:
-    """Say what one verdict proves."""
+    """Return the proof of one verdict in words."""
     sure = show_share(1 - 2 * verdict.significance_level)
     where = {
         "pass": "all of that is on the right side of the bar",
@@ -60,7 +60,7 @@ def meaning(verdict: Requirement) -> str:
 
 
 def _lies(verdict: Requirement, interval: tuple[float, float]) -> str:
-    """Say where the true value lies, in the unit of the bar where the result has it so."""
+    """Return the interval of the true value, in the unit of the bar if the result has it so."""
     if verdict.range:
         low, _, high = verdict.range.partition(" to ")
     else:
@@ -69,7 +69,7 @@ def _lies(verdict: Requirement, interval: tuple[float, float]) -> str:
 
 
 def proof(verdict: Verdict) -> str:
-    """Say by which test it was concluded, for who wants to check it."""
+    """Return the test of the conclusion, for readers who check it."""
     p = verdict.p_value_fail if verdict.failed else verdict.p_value
     tested = "" if p is None else f"{say_p(p)} at the level {verdict.significance_level:g}"
     return "; ".join(each for each in (verdict.evaluator, verdict.method, tested, f"n = {verdict.n}") if each)

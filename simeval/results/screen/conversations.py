@@ -1,4 +1,4 @@
-"""Conversations on a screen: what was said, which scores that got, and why."""
+"""Conversations on a screen: the messages, their scores, and the reasons."""
 
 from collections.abc import Iterable, Iterator
 from math import isnan
@@ -13,13 +13,13 @@ from simeval.evaluators.verdicts import show_number
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.users import ENDINGS
 
-MOST_MESSAGES = 6  # of a conversation that stands in the screen after a run
+MOST_MESSAGES = 6  # of a conversation in the screen after a run
 
 
 def worst_lines(scenario: ScenarioDocument, terminal: Terminal, *, known: str = "") -> list[str]:
-    """Return the conversation that speaks most against the first expectation that did not pass; [] where none does.
+    """Return the worst conversation of the first expectation that did not pass; [] without one.
 
-    What went wrong in it is left out where that is `known`, or said of a requirement.
+    Its error is left out if it is `known`, or shown with a requirement.
     """
     found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
     known = " ".join([known, *(one_line(why) for each in scenario.expectations for why in _whys(each))])
@@ -36,7 +36,7 @@ def _whys(expectation: ExpectationDocument) -> Iterator[str]:
 
 
 def is_known(failure: str, known: str) -> bool:
-    """Return whether the cause of a failure, which stands after who failed and when, is among what is `known`."""
+    """Return whether the cause of a failure, which follows its source and time, is among the `known` texts."""
     cause = failure.partition(": ")[2]
     return bool(cause) and cause in known
 
@@ -68,7 +68,7 @@ def chosen(
 
 
 def has_failed(scenario: ScenarioDocument, trial: Judgement) -> bool:
-    """Return whether a conversation speaks against anything that is required, or went wrong; not one that was cut."""
+    """Return whether a conversation is evidence against a requirement, or failed; not one that was cut."""
     scores = scenario.scores(trial)
     scored = [(each, scores[each.label].value) for each in scenario.expectations if each.label in scores]
     if trial.conversation.ended == "cut":
@@ -83,7 +83,7 @@ def conversations_text(found: Iterable[tuple[ScenarioDocument, Judgement]], term
 
 
 def trial_lines(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> list[str]:
-    """Return a conversation, what became of it, and how it was judged."""
+    """Return a conversation, its result, and its judgement."""
     title = terminal.paint(one_line(scenario.title), "bold")
     head = terminal.wrap(f"trial {trial.trial.index} of {title}")
     said = transcript_lines(trial.conversation, terminal, margin="  ")

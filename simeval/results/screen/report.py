@@ -1,4 +1,4 @@
-"""The screen after a run: how it went in a line, what failed first, why, and what it cost."""
+"""The screen after a run: the outcome in a line, the first failure, the reasons, and the cost."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,9 +41,9 @@ def run_text(
     brief: bool = False,
     told: Sequence[str] = (),
 ) -> str:
-    """Write a run for a terminal: `detailed` with all there is, `brief` how it went alone.
+    """Write a run for a terminal: `detailed` with everything, `brief` with the outcome alone.
 
-    Notes that were `told` before are left out.
+    Notes `told` before are left out.
     """
     head = headline(page, terminal)
     if brief:
@@ -61,7 +61,7 @@ def run_text(
 
 
 def headline(page: RunDocument, terminal: Terminal) -> list[str]:
-    """Say in a line how many scenarios did what, the worst first; or why nothing could be concluded at all."""
+    """Return a line with the number of scenarios of each outcome, the worst first; or why nothing was concluded."""
     mark = terminal.paint(MARKS[page.outcome], "bold", COLOURS[page.outcome])
     first, *more = told_of(page)
     return [
@@ -71,7 +71,7 @@ def headline(page: RunDocument, terminal: Terminal) -> list[str]:
 
 
 def told_of(page: RunDocument) -> list[str]:
-    """Return how a run went in a sentence, then why it ended early and which gates it meets, where that is to say."""
+    """Return a run's outcome in a sentence, then why it ended early and which gates it meets, if that matters."""
     if reason := shared_reason(page):
         return [reason]
     if not was_measured(page):
@@ -98,16 +98,16 @@ def was_measured(page: RunDocument) -> bool:
 
 
 def shared_reason(page: RunDocument) -> str:
-    """Return why nothing could be concluded, where that is one reason for all; else nothing."""
+    """Return why nothing could be concluded, if that is one reason for all; else ""."""
     reasons = {verdict.why for verdict in page.verdicts if verdict.outcome == "error"}
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
 
 
 def held_against(verdicts: Sequence[tuple[str | None, Sequence[float] | None, int]]) -> tuple[str, str]:
-    """Return the one run or app that all verdicts are held against, and how often both sides met what is required.
+    """Return the one run or app that all verdicts are compared with, and how often both sides met the requirements.
 
-    Each verdict has its other side, both shares and the number of its pairs. Where there is not one side, or where the
-    shares are not known, that is empty.
+    Each verdict has its other side, both shares and the number of its pairs. If there is not one side, or the shares
+    are unknown, that is empty.
     """
     sides = {against or "" for against, _, _ in verdicts}
     if len(sides) != 1 or "" in sides:
@@ -119,7 +119,7 @@ def held_against(verdicts: Sequence[tuple[str | None, Sequence[float] | None, in
 
 
 def count_outcomes(outcomes: Sequence[str], sides: tuple[str, str] = ("", "")) -> str:
-    """Say how many scenarios did what, the worst first; held against another side, that they are not worse than it."""
+    """Return the number of scenarios of each outcome, the worst first; in a comparison, that they are not worse."""
     side, shares = sides
     return f"{_counted(outcomes, {**DOES, **_compared(side)} if side else DOES)}{shares}"
 
@@ -176,7 +176,7 @@ def _is_undecided(scenario: ScenarioDocument) -> bool:
 def _scenario_lines(
     scenario: ScenarioDocument, terminal: Terminal, *, detailed: bool, known: str, whys: list[str]
 ) -> list[str]:
-    """Return the lines of a scenario; why nothing is concluded is not repeated where it is the last of the `whys`."""
+    """Return the lines of a scenario; a reason equal to the last of the `whys` is not repeated."""
     mark = terminal.paint(MARKS[scenario.outcome], "bold", COLOURS[scenario.outcome])
     lines = terminal.wrap(one_line(scenario.title), first=f"{mark}  ", rest="      ")
     for expectation in sorted(scenario.expectations, key=lambda each: WORST_FIRST.index(each.outcome)):
@@ -229,9 +229,9 @@ def _against_baseline(page: RunDocument, terminal: Terminal) -> list[str]:
 
 
 def failure_lines(page: RunDocument, terminal: Terminal) -> list[str]:
-    """Say what went wrong on single trials, each cause once with its count, also where all passed.
+    """Return the errors of single trials, each cause once with its count, even if all passed.
 
-    Where it is all that the headline tells already, nothing is said.
+    If the headline has it all already, the result is empty.
     """
     failures = [failure for scenario in page.scenarios for _, failure in scenario.errors]
     counted = Counter(_folded_causes(failures))
@@ -247,7 +247,7 @@ def failure_lines(page: RunDocument, terminal: Terminal) -> list[str]:
 
 
 def _folded_causes(failures: Sequence[Failure]) -> list[str]:
-    """Return what is said of each failure; the first of many that one line says, as where each quotes its user."""
+    """Return the text of each failure; the first of many that share a line, as when each quotes its user."""
     said = [(f"{failure.stage}: {kind_of(failure.error)}", one_line(_cause(failure))) for failure in failures]
     texts: dict[str, dict[str, None]] = {}
     for kind, text in said:
@@ -265,7 +265,7 @@ def _cause(failure: Failure) -> str:
 
 
 def note_lines(page: RunDocument, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:
-    """Say what is to be known of a run, of its users and of its models, but for what was `told` before."""
+    """Return the notes on a run, its users and its models, without those `told` before."""
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
     conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios if each.users])
     conducts += show_claims([(one_line(each.title), each.claims) for each in page.scenarios])
@@ -275,7 +275,7 @@ def note_lines(page: RunDocument, terminal: Terminal, told: Sequence[str] = ()) 
 
 
 def _foot(page: RunDocument, terminal: Terminal, *, detailed: bool) -> list[str]:
-    """Say how to read the pictures, where there are any, what is guaranteed, and what it cost."""
+    """Return how to read the pictures, if there are any, the guarantee, and the cost."""
     alphas = {verdict.significance_level for verdict in page.verdicts}
     sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
     all_pictured = detailed or terminal.columns >= BESIDE
@@ -288,7 +288,7 @@ def _foot(page: RunDocument, terminal: Terminal, *, detailed: bool) -> list[str]
 
 
 def cost_of(page: RunDocument) -> list[str]:
-    """Say what is guaranteed, what the run cost, and which one it is."""
+    """Return the guarantee, the cost of the run, and its identity."""
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"

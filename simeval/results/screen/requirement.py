@@ -1,4 +1,4 @@
-"""One requirement on a screen: what was observed and what is required, with a picture of the interval and the bar."""
+"""One requirement on a screen: the observed and the required value, with a picture of the interval and the bar."""
 
 from itertools import groupby
 from math import isinf
@@ -15,16 +15,16 @@ SIGNS: dict[Outcome, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", 
 PICTURE, SMALL, RANGE = 24, 14, 19  # cells of a picture, of one where lines are short, and of the numbers beside it
 SHORT = 60  # cells; shorter lines are short
 GAP = 2
-BESIDE = 116  # cells from which on the picture stands beside the sentence
+BESIDE = 116  # the least cells for a picture beside the sentence
 MARGIN = "  "
 
 
 def requirement_lines(
     verdict: Requirement, terminal: Terminal, *, pictured: bool, detailed: bool, known: str = ""
 ) -> list[str]:
-    """Return the lines of one requirement; where `pictured`, also with the picture where it has no room beside.
+    """Return the lines of one requirement; if `pictured`, also with a picture that has no room beside them.
 
-    Why it is no pass is left out where that is `known`.
+    The reason why it is no pass is left out if `known`.
     """
     colour = COLOURS[verdict.outcome]
     first = f"{MARGIN}{terminal.paint(SIGNS[verdict.outcome], colour)} "
@@ -45,7 +45,7 @@ def requirement_lines(
 
 
 def interval_picture(verdict: Requirement, terminal: Terminal) -> str:
-    """Draw where the true value lies, against the bar; empty where that is not known or has no scale."""
+    """Draw the interval of the true value, against the bar; empty if it is unknown or has no scale."""
     bar, interval = verdict.bar, verdict.interval
     if bar is None or interval is None or verdict.estimate is None:
         return ""
@@ -64,19 +64,19 @@ def interval_picture(verdict: Requirement, terminal: Terminal) -> str:
 
 
 def _edge(bar: Bar, size: int) -> int:
-    """Return the cell before which the bar stands: one at least lies on either side."""
+    """Return the cell after the bar: at least one is on either side."""
     return min(max(round(size * (bar.value - bar.low) / (bar.high - bar.low)), 1), size - 1)
 
 
 def _cell(value: float, bar: Bar, size: int) -> int:
-    """Return the cell of a value, which lies on the same side of the bar as the value; one at the bar meets it."""
+    """Return the cell of a value, on the same side of the bar as the value; one at the bar meets it."""
     place = min(max(int(size * (value - bar.low) / (bar.high - bar.low)), 0), size - 1)
     is_above = value >= bar.value if bar.is_lower_bound else value > bar.value
     return max(place, _edge(bar, size)) if is_above else min(place, _edge(bar, size) - 1)
 
 
 def _details(verdict: Requirement) -> str:
-    """Say by which test it was concluded."""
+    """Return the test of the conclusion."""
     p = verdict.p_value_fail if verdict.outcome == "fail" else verdict.p_value
     proof = "" if p is None else f"{say_p(p)} at the level {verdict.significance_level:g}"
     return "; ".join(each for each in (verdict.evaluator, verdict.method, proof) if each)
