@@ -2,8 +2,8 @@
 
     python -m benchmarks.prose
 
-Prints a row for each package and page, and exits with 1 if one of those in `KEPT` is over a limit. The limits come
-from well-written Python packages: their docstrings have 0.0 to 1.7 times "what" per 1,000 words.
+Prints a row for each package and page, and exits with 1 if one is over a limit, unless it is in `PENDING`. The limits
+come from well-written Python packages: their docstrings have 0.0 to 1.7 times "what" per 1,000 words.
 """
 
 import ast
@@ -31,29 +31,7 @@ PAGES = (
     "docs/guides/judges.md",
     "docs/explanation/architecture.md",
 )
-KEPT = frozenset(
-    {
-        "CHANGELOG.md",
-        "README.md",
-        "analysis",
-        "cli",
-        "core",
-        "datasets",
-        "docs/explanation/architecture.md",
-        "docs/guides/judges.md",
-        "docs/guides/suites.md",
-        "docs/start.md",
-        "engine",
-        "evaluators",
-        "extras",
-        "models",
-        "scorers",
-        "stats",
-        "store",
-        "suites",
-        "testing",
-    }
-)  # packages and pages within the limits, which stay there
+PENDING = frozenset({"results"})  # not yet within the limits
 
 
 def docstrings(source: str) -> Iterator[str]:
@@ -85,14 +63,14 @@ def rates(text: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the table, and exit with 1 if a name in `KEPT` is over a limit."""
+    """Print the table, and exit with 1 if a package or page is over a limit."""
     print(f"{'':<34}{'words':>8}", *(f"{name:>15}" for name in PHRASES))
     print(f"{'at most':<42}", *(f"{limit:>15.1f}" for _, limit in PHRASES.values()))
     over: list[str] = []
     for name, text in texts().items():
         found = rates(text)
         print(f"{name:<34}{len(text.split()):>8,}", *(f"{rate:>15.1f}" for rate in found.values()))
-        if name in KEPT:
+        if name not in PENDING:
             over += [f"{name}: {phrase} {found[phrase]:.1f}" for phrase in found if found[phrase] > PHRASES[phrase][1]]
     if over:
         sys.exit("over the limit: " + "; ".join(over))

@@ -90,7 +90,7 @@ class _Side:
         return {each["index"] // times: read_trial(place, each, labels, ()) for each in answered}
 
     def example(self, key: str) -> int | None:
-        """Return the place of an example by its key; of a run of a suite there is none."""
+        """Return the place of an example by its key; a run of a suite has none."""
         keys = self.document.keys if isinstance(self.document, ExperimentDocument) else ()
         return keys.index(key) if key in keys else None
 
@@ -153,7 +153,7 @@ def _alone(comparison: "Comparison") -> list[str]:
 
 
 def _scenario(found: ScenarioDocument) -> Json:
-    """Return what a comparison shows of a scenario: what is expected, and nothing that was concluded."""
+    """Return a comparison's data of a scenario: the expectations, without any conclusions."""
     expectations = [
         ExpectationDocument(
             label=each.label, outcome=each.outcome, expected_behavior=each.expected_behavior, verdicts=()

@@ -26,11 +26,11 @@ Key = tuple[str, str, str]  # title, label and evaluator of a requirement, in wo
 class RequirementOutcomes:
     """The outcomes of one requirement of a run.
 
-    `met` says of each trial that counts whether it met the requirement; None where the requirement is no yes or
-    no for each trial (a mean). `scores` are the scores of the trials that have one, by index, `trials` how many
-    there were. `stopped_early` says whether the data ended the sample before its planned size, `sequential`
-    whether they could have; `left_out` are the trials that do not count because the app failed on them. `cut`
-    is where a score meets the requirement, where that is known.
+    `met` holds for each trial that counts whether it met the requirement; None if the requirement is no yes or no for
+    each trial (a mean). `scores` are the scores of the trials that have one, by index, `trials` how many there were.
+    `stopped_early` is whether the data ended the sample before its planned size, `sequential` whether they could have;
+    `left_out` are the trials that do not count because the app failed on them. `cut` is the lowest score that meets the
+    requirement, if known.
     """
 
     met: Met | None

@@ -1,4 +1,4 @@
-"""How an app does with each row of a table, and the slices of the table with which it does worse."""
+"""How an app does with each row of a table, and the slices of the table that it does worse with."""
 
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -13,13 +13,13 @@ from simeval.results.text import speaks_against
 
 LEVEL = 0.05  # of naming any slice where columns have nothing to do with failing
 MOST_ROWS = 2_000  # above so many nothing is tested
-LONGEST_VALUE = 40  # characters of a text by which rows are grouped
+LONGEST_VALUE = 40  # characters of a text that groups rows
 Case = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseShare:
-    """In how many of its `n` trials a row met what is expected. Missing trials do not count."""
+    """The number of a row's `n` trials that met the expectation. Missing trials do not count."""
 
     values: Case
     met: int
@@ -28,7 +28,7 @@ class CaseShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSlice:
-    """Rows with which the app does worse than with the others, in words, with the trials that failed of each side.
+    """Rows that the app does worse with than with the others, in words, with the failed trials of each side.
 
     `interval` has the share that fails, at the level of all slices together; `p_value` is adjusted for all of them.
     """
@@ -48,7 +48,7 @@ class NamedSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTable:
-    """The rows that were tried, those that fail most first, and the named ones of the slices that were looked at.
+    """The rows that were tried, those that fail most first, and the named ones of the slices that were compared.
 
     Of an experiment there are no `rows`: its examples are shown by themselves.
     """
@@ -91,7 +91,7 @@ def table_of(
     values: Mapping[Any, Case],
     leaves_out_crashes: bool,
 ) -> CaseTable | None:
-    """Return how rows fared, of which each result had one or none; None where no trial that counts had one."""
+    """Return how rows fared; each result had one or none; None if no trial that counts had one."""
     found: dict[Hashable, list[bool]] = {}
     for row, result in zip(rows, results, strict=True):
         if row is not None and (isinstance(result, Score) or result.is_miss(leaves_out_crashes=leaves_out_crashes)):
@@ -105,12 +105,12 @@ def table_of(
 
 
 def _slices(rows: Sequence[CaseShare]) -> tuple[int, tuple[NamedSlice, ...]]:
-    """Return how many slices were looked at, and those that fail more often than other rows, no two with a row in both.
+    """Return the number of slices compared, and those that fail more often than other rows, no two with a common row.
 
-    Where nothing failed, none is looked at.
+    If nothing failed, none is compared.
 
-    The rows are the units: their shares are permuted (see `stats.slices`), also where some have more trials than
-    others, because which rows these are has nothing to do with the columns.
+    The rows are the units: their shares are permuted (see `stats.slices`), even if some have more trials than others,
+    because which rows these are has nothing to do with the columns.
     """
     failed, n = [row.n - row.met for row in rows], [row.n for row in rows]
     if not any(failed) or not 1 < len(rows) <= MOST_ROWS:
@@ -146,7 +146,7 @@ def _slices(rows: Sequence[CaseShare]) -> tuple[int, tuple[NamedSlice, ...]]:
 
 
 def groupable(values: Case) -> Case:
-    """Return the values by which rows can be grouped: numbers, yes and no, and short texts."""
+    """Return the values that can group rows: numbers, yes and no, and short texts."""
     return {
         name: value
         for name, value in values.items()

@@ -1,4 +1,4 @@
-"""Records as JSON-ready dicts: the one form in which reports, stores and journals write them."""
+"""Records as JSON-ready dicts: the one form for reports, stores and journals."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -74,7 +74,7 @@ def encode_document(document: RunDocument | ExperimentDocument) -> Json:
 
 
 def encode_head(document: RunHead) -> Json:
-    """Return what is true of a whole run, and what it came to."""
+    """Return the facts of a whole run, and its outcome."""
     return {
         "simeval": document.simeval,
         "run_id": document.run_id,
@@ -89,7 +89,7 @@ def encode_head(document: RunHead) -> Json:
 
 
 def encode_run(run: RunHead) -> Json:
-    """Return what is true of a whole run."""
+    """Return the facts of a whole run."""
     by_role = {role: asdict(usage) for role, usage in run.usage.items()}
     return {
         "run_id": run.run_id,
@@ -181,7 +181,7 @@ def encode_expectation(found: ExpectationDocument) -> Json:
 
 
 def _encode_words(found: Requirement) -> Json:
-    """Return which scores meet a requirement, what a screen says of it, and where its bar lies."""
+    """Return which scores meet a requirement, a screen's words for it, and the place of its bar."""
     missed = sorted(filter(isfinite, found.missed))
     return {
         "cut": asdict(found.cut) if found.cut else None,
@@ -193,7 +193,7 @@ def _encode_words(found: Requirement) -> Json:
 
 
 def encode_bar(found: Requirement) -> Json | None:
-    """Return where the bar of a requirement lies, with the ends of its scale in words."""
+    """Return the bar of a requirement, with the ends of its scale in words."""
     ends = {"ends": list(found.ends)} if found.ends else {}
     return {**asdict(found.bar), **ends} if found.bar else None
 

@@ -48,7 +48,7 @@ def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one ca
 
 
 def _encode_run(run: RunRecord) -> Json:
-    """Return what is true of a run, and what its scenarios were to be."""
+    """Return the facts of a run, and the plan of its scenarios."""
     scenarios = [{"title": t, "sample_size": n, "expectations": list(labels)} for t, n, labels in run.scenarios]
     head = RunHead(**run.head(None, "", gate_met=False))
     return {"type": "run", **encode_run(head), "suite": scenarios}

@@ -62,8 +62,8 @@ def estimate_mean(
 
     The interval, for an error of `alpha` on each side, never reaches beyond the `bounds` of the values. If both are
     finite it is Gaffke's, as `MeanEvaluator` has it; values from 0 to 1 without bounds are taken to have those.
-    Otherwise it is Student's, which is approximate unless the values are normal or many; of fewer than two values, or
-    equal ones, there is none. `n` counts the examples that have a value.
+    Otherwise it is Student's, which is approximate unless the values are normal or many; fewer than two values, or
+    equal ones, have none. `n` counts the examples that have a value.
     """
     table = np.asarray(values, dtype=float).reshape(-1, repetitions)
     known = ~np.isnan(table)

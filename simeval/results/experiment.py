@@ -1,4 +1,4 @@
-"""What an experiment found: every metric over its dataset, and what was concluded, printed as tables."""
+"""The results of an experiment: every metric over its dataset, and its verdicts, printed as tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,7 @@ from simeval.results.text import (
     verdict_row,
 )
 
-INTERVAL = "interval"  # of which a table says the level
+INTERVAL = "interval"  # a table gives its level
 NOTHING_REQUIRED = "nothing was required, so nothing has passed: give then=[Expectation(...)]"
 METRIC_HEADERS = ("metric", "value", INTERVAL, "examples", "missing", "app failed", "interval by")
 CATEGORY_HEADERS = ("category of", "text", "share", INTERVAL, "examples")
@@ -49,10 +49,10 @@ SUMMARY_HEADERS = ("over the dataset", "value", "interval", "examples", "interva
 class MetricResult:
     """One metric of a scorer over all examples.
 
-    Of a yes or no it is the share of answers that are, an answer that the app failed on being none ("share"); of a
-    number its mean over the examples, each the mean of its repetitions ("mean"). `estimate.n` counts the examples
-    that have a value, `missing` the answers without one, `crashed` those that the app failed on. `direction` is which
-    way the scorer says that it is better, None where it does not.
+    For a yes or no it is the share of yes among the answers, with a failure of the app as a no ("share"); for a number
+    its mean over the examples, each the mean of its repetitions ("mean"). `estimate.n` counts the examples that have a
+    value, `missing` the answers without one, `crashed` the answers lost by failures of the app. `direction` is the
+    scorer's own, None without one.
     """
 
     scorer: str
@@ -76,15 +76,15 @@ class MetricResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ExperimentResult(Shown):
-    """What an experiment found.
+    """The results of an experiment.
 
-    `metrics` sum up what scorers measured on each example, `summaries` hold what scorers say of the whole dataset, by
-    their names, `categories` the share of each text that scorers gave, by metric and text, and `expectations` what was
-    concluded; without any there is no outcome. `values` are the measured
-    values by metric, one for each answer, those to one example side by side, NaN where there is none; `keys` tell
-    the examples from others in every version of the dataset; `crashed` are the places of the answers that the app
-    failed on. `significance_level` is the error on each side of all intervals, as of the verdicts'. `rows` are the
-    answers, read from the store; without one the first 10,000 are kept.
+    `metrics` sum up the scorers' values on each example, `summaries` hold scorers' figures on the whole dataset, by
+    their names, `categories` the share of each text that scorers returned, by metric and text, and `expectations` the
+    verdicts; without any there is no outcome. `values` are the measured values by metric, one for each answer, those to
+    one example side by side, NaN for a missing one; `keys` identify the examples in every version of the dataset;
+    `crashed` are the places of the answers lost by failures of the app. `significance_level` is the error on each side
+    of all intervals, as of the verdicts'. `rows` are the answers, read from the store; without one the first 10,000 are
+    kept.
     """
 
     run: RunRecord
@@ -105,7 +105,7 @@ class ExperimentResult(Shown):
 
     @property
     def outcome(self) -> Outcome | None:
-        """The worst outcome of the verdicts; None where nothing was to be concluded."""
+        """The worst outcome of the verdicts; None without expectations."""
         return combine([expectation.outcome for expectation in self.expectations]) if self.expectations else None
 
     @property
@@ -120,7 +120,7 @@ class ExperimentResult(Shown):
 
     @property
     def guarantee(self) -> str:
-        """The error bound of the verdicts, in words, or why none is known; empty where nothing passed."""
+        """The error bound of the verdicts, in words, or why none is known; empty if nothing passed."""
         found = [concluded(self.dataset.name, self.expectations)]
         return guaranteed_of(found, self.run.definition, gate=self.run.gate, joint=self.run.joint)
 
@@ -137,9 +137,9 @@ class ExperimentResult(Shown):
         return found
 
     def to_html(self, path: str | Path) -> None:
-        """Write the report that a browser shows, with the first 10,000 answers and those that are the worst.
+        """Write the report for a browser, with the first 10,000 answers and the worst ones.
 
-        `simeval show RUN --html` looks through all of them, where a store keeps them. Raises StoreError.
+        `simeval show RUN --html` searches all of them, if a store keeps them. Raises StoreError.
         """
         from simeval.results.html.page import write_report  # most results are never shown so
 
@@ -149,9 +149,9 @@ class ExperimentResult(Shown):
         return self.text(printed_room())
 
     def text(self, room: int | None = None, *, brief: bool = False, told: Sequence[str] = ()) -> str:
-        """Write what was found as tables, or as lists where lines have less `room`; `brief` how it went alone.
+        """Write the results as tables, or as lists if lines have less `room`; with `brief` only the outcome.
 
-        Notes that were `told` before are left out.
+        Notes `told` before are left out.
         """
         return isolated(_headline(self)) if brief else laid_out(report_of(self, told), room)
 
@@ -162,7 +162,7 @@ class ExperimentResult(Shown):
         Shown.assert_passed(self)
 
     def document(self) -> ExperimentDocument:
-        """Return all that is known of it; what was answered is in the store."""
+        """Return all facts on it; its answers are in the store."""
         return ExperimentDocument(
             **{
                 **self.run.head(self.outcome, self.guarantee, gate_met=self.meets(self.run.gate)),
@@ -194,7 +194,7 @@ class ExperimentResult(Shown):
 
 
 class ExperimentSource:
-    """An experiment's result that is at hand: of what was answered it has the first rows, and the worst."""
+    """An experiment's result in memory: of the answers it has the first rows, and the worst."""
 
     courses: Mapping[str, tuple[str, list[Any]]] = {}
 
@@ -245,14 +245,14 @@ def _measured_on(row: Row, name: str) -> Score | Failure:
 
 
 def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
-    """Return an experiment as the machine-readable result; what was answered is in the store."""
+    """Return an experiment as the machine-readable result; its answers are in the store."""
     return encode_document(replace(result.document(), simeval=version))
 
 
 def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
-    """Return what is printed: the metrics, the verdicts with the answers that speak most against them, what failed.
+    """Return the printed report: the metrics, the verdicts with the answers most against them, the failures.
 
-    Notes that were `told` before are left out.
+    Notes `told` before are left out.
     """
     return [
         [block for note in result.run.notes if note not in told for block in prose(f"note: {note}")],
@@ -275,7 +275,7 @@ def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
 
 
 def headline_of(report: Sequence[Sequence[Block]]) -> str:
-    """Return the line of a report that says how it went: the last but one."""
+    """Return the line of a report with the outcome: the last but one."""
     return isolated([line for block in report[-1] for line in block["text"].splitlines()][-2])
 
 
@@ -357,7 +357,7 @@ def _footer(result: ExperimentResult) -> str:
 
 
 def _headline(result: ExperimentResult) -> str:
-    """Say the outcome, where there is one, and on what it stands."""
+    """Return the outcome, if there is one, and its basis."""
     dataset, run, outcome = result.dataset, result.run, result.outcome
     times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
     unfinished = dataset.size * dataset.repetitions - result.answers

@@ -1,7 +1,7 @@
-"""What the verdicts of a run guarantee together, in words: made of its settings and of what was done.
+"""The joint guarantee of a run's verdicts, in words: made of its settings and its course.
 
-A level holds for trials that are dealt once and all counted. Where something else was done, nobody knows the error
-rate, and the sentence says why; where a scenario was run again after it had not passed, it says what that gives.
+A level holds for trials that are dealt once and all counted. For any other course nobody knows the error rate, and the
+sentence names the reason; if a scenario was run again after it had not passed, it gives the effect.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ MOST_DOUBTS, MOST_NAMED = 3, 3  # that a sentence has
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What was done before a run, or to its trials.
+    """The course before a run, or of its trials.
 
-    `earlier` counts, by scenario, the runs since its last pass in which it did not pass; `doubt` says why the trials
-    are not fresh ones, if so.
+    `earlier` counts, by scenario, the runs without a pass since its last one; `doubt` is why the trials are not fresh
+    ones, if so.
     """
 
     earlier: Mapping[str, int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class History:
         return cls(**definition.get(HISTORY, {}))
 
     def kept_in(self, definition: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a definition with this history, where there is one."""
+        """Return a definition with this history, if there is one."""
         kept = {name: value for name, value in (("earlier", dict(self.earlier)), ("doubt", self.doubt)) if value}
         return {**definition, **({HISTORY: kept} if kept else {})}
 
@@ -78,10 +78,10 @@ def guarantee(
     runs: Sequence[int] = (),
     doubts: Sequence[str] = (),
 ) -> str:
-    """Say the error bound of the passes or, at a gate that only a fail blocks, of being blocked; else nothing.
+    """Return the error bound of the passes or, at a gate that only a fail blocks, of being blocked; else "".
 
-    `earlier` counts the runs since its last pass in which a scenario did not pass, `runs` those of each verdict with
-    this one. With `doubts` there is no bound.
+    `earlier` counts the runs of a scenario without a pass since its last one, `runs` those of each verdict with this
+    one. With `doubts` there is no bound.
     """
     if doubts:
         is_claimed = any(verdict.passed or verdict.failed for verdict in verdicts)
@@ -107,7 +107,7 @@ def _of_fails(verdicts: Sequence[Verdict], *, joint: bool) -> str:
 
 
 def _of_passes(verdicts: Sequence[Verdict], levels: Sequence[float], *, joint: bool, most_runs: int) -> str:
-    """Say the bound of passes, each requirement's at its level; with several runs, of at least one that passes."""
+    """Return the bound of passes, each requirement's at its level; with several runs, of at least one that passes."""
     count, most, together = len(levels), _at_most(max(levels)), _at_most(min(1.0, sum(levels)))
     compared = any(verdict.against for verdict in verdicts)
     once = f" in at least one of {most_runs} such runs" if most_runs > 1 else ""

@@ -15,7 +15,7 @@ FINDINGS = ("escalations", "reliability", "turns", "cases", "personas")  # that 
 def read_document(found: Mapping[str, Any], *, kept: Callable[[Json, int], bool] | None = None) -> Any:
     """Return the document of a machine-readable result: a RunDocument, or an ExperimentDocument.
 
-    `kept` tells of a scenario and the index of a trial whether that trial is read; by default all are. Raises
+    `kept` decides for a scenario and the index of a trial whether that trial is read; by default all are. Raises
     pydantic's ValidationError, and ValueError, KeyError or TypeError, for other things.
     """
     if "scenarios" in found:
@@ -107,7 +107,7 @@ def _verdict(found: Mapping[str, Any]) -> Json:
 
 
 def read_trial(place: int, found: Mapping[str, Any], labels: Sequence[str], failures: Sequence[Failure]) -> Judgement:
-    """Return a trial of the scenario at a place of its suite; what was not measured has one of its `failures`."""
+    """Return a trial of the scenario at a place of its suite; a missing measurement has one of its `failures`."""
     scores: Mapping[str, Json] = found["scores"]
     lost = [label for label in labels if label not in scores]
     missing = {label: failures[min(at, len(failures) - 1)] if failures else UNNEEDED for at, label in enumerate(lost)}

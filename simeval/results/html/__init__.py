@@ -1,5 +1,5 @@
 """The HTML report: one file with each proof, each missing proof, and the reasons.
 
-document, Trials ──► Report ──► page        record: what the page shows     charts: pictures, as trees
-                     blocks: the conversations, compressed, within a budget   assets: what runs in the page
+document, Trials ──► Report ──► page        record: the page's data       charts: pictures, as trees
+                     blocks: the conversations, compressed, within a budget   assets: the page's scripts
 """

@@ -88,7 +88,7 @@ def _charts(expectation: ExpectationDocument) -> list[Json]:
 
 def _chart(expectation: ExpectationDocument, verdict: Requirement, *, with_scores: bool) -> Json:
     """Draw the interval of a verdict, the way to it, and how the scores it is of are spread."""
-    chart = None if verdict.against else verdict.chart  # of pairs, misses alone say nothing
+    chart = None if verdict.against else verdict.chart  # of pairs, misses alone are uninformative
     said = way(chart, verdict) if chart else ""
     region: Node | None = region_chart(chart, label=said) if chart and chart.met else None
     scores = [each for each in expectation.scores if each is not None and isfinite(each)]

@@ -26,16 +26,16 @@ class Source(Protocol):
 
     @property
     def courses(self) -> Courses:
-        """The newest figure of each metric in words and its course over experiments, where there are more than one."""
+        """The newest figure of each metric in words and its course over experiments, if there are more than one."""
 
     def labels(self, scenario: int) -> Sequence[str]:
-        """Return what the results of its trials are called, in their order."""
+        """Return the names of its trials' results, in their order."""
 
     def outlines(self, scenario: int) -> Sequence[Judgement]:
         """Return all its trials without what was said, in the order dealt; reasons of scores may be missing."""
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
-        """Return some of its trials with what was said, in any order."""
+        """Return some of its trials with their messages, in any order."""
 
 
 class DocumentSource:

@@ -1,4 +1,4 @@
-"""Conversations of a report: which speak most against what is required, for which reason, and what is shown of each."""
+"""Conversations of a report: their order by evidence against the requirements, and the data shown of each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from simeval.results.users import ENDINGS
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
 FAULTS = "the simulated user: "  # before the kinds of faults, in the failure of a trial
-LONGEST_CAUSE = 140  # characters of what went wrong, as the name of a group
+LONGEST_CAUSE = 140  # characters of a failure, as the name of a group
 MET, MISSED, MISSING, UNNEEDED, MEASURED = "met", "missed", "missing", "unneeded", "measured"
 STAGES = {
     "app": "The app failed",
@@ -34,7 +34,7 @@ STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """One result of a trial by its label, with what is required of it: of some numbers of an experiment nothing is."""
+    """One result of a trial by its label, with its requirement: some numbers of an experiment have none."""
 
     label: str
     requirements: Sequence[Requirement] = ()
@@ -45,7 +45,7 @@ class Required:
         return bool(self.requirements)
 
     def state(self, result: Score | Failure) -> str:
-        """Say what a result is for what is required."""
+        """Return the state of a result for its requirement."""
         if result is NOT_NEEDED:  # what most results of an experiment are, and quicker told so than by their cause
             return UNNEEDED
         if isinstance(result, Failure):
@@ -65,7 +65,7 @@ class Required:
 
 
 def worst_first(outlines: Sequence[Judgement], required: Sequence[Required]) -> list[int]:
-    """Return the indexes of trials: the worst of each requirement in turn, then those that speak against nothing."""
+    """Return the indexes of trials: the worst of each requirement in turn, then those without evidence against one."""
     columns = [list(_against(outlines, place, each)) for place, each in enumerate(required) if each.is_required]
     in_turn = chain.from_iterable(zip_longest(*columns))
     first = dict.fromkeys(index for index in in_turn if index is not None)
@@ -81,9 +81,9 @@ def _against(outlines: Sequence[Judgement], place: int, required: Required) -> I
 
 
 def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
-    """Return what a report shows of a trial: its conversation, scores with reasons, and why it is where it is.
+    """Return a report's data of a trial: its conversation, scores with reasons, and the reason for its place.
 
-    The states say for each result whether its requirement is met, "missed" or "missing".
+    The states are for each result whether its requirement is met, "missed" or "missing".
     """
     found = zip(required, judgement.results, strict=False)
     talk = judgement.conversation
@@ -101,7 +101,7 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
 
 
 def in_short(outlines: Iterable[Judgement], required: Sequence[Required]) -> dict[str, Any]:
-    """Return many trials, each as its index and the place of what it has `alike` with others."""
+    """Return many trials, each as its index and the place of the data it shares with others."""
     places: dict[tuple[str, ...], int] = {}
     trials = [(each.trial.index, places.setdefault(_standing(each, required), len(places))) for each in outlines]
     return {"alike": [_stands(*standing) for standing in places], "trials": trials}
@@ -114,7 +114,7 @@ def _standing(outline: Judgement, required: Sequence[Required]) -> tuple[str, ..
 
 
 def _stands(reason: str, *states: str) -> dict[str, Any]:
-    """Return what is known of a trial before what was said in it is read."""
+    """Return the known data of a trial before its messages are read."""
     return {"reason": reason, "worst": _is_against(states), "states": states}
 
 
@@ -123,7 +123,7 @@ def _is_against(states: Sequence[str]) -> bool:
 
 
 def _reason(outline: Judgement, required: Sequence[Required], states: Sequence[str]) -> str:
-    """Say why a trial speaks against what is required, in the words of its group; empty where it does not."""
+    """Return why a trial is evidence against a requirement, in the words of its group; empty if it is not."""
     if outline.failure is None and not _is_against(states):
         return ""
     failures = (each for each in outline.results if isinstance(each, Failure) and not each.is_unneeded)
@@ -160,7 +160,7 @@ def _turn(message: Message) -> dict[str, Any]:
 
 
 def required_of(labels: Iterable[str], expectations: Sequence[ExpectationDocument]) -> list[Required]:
-    """Return what is required of the results with these labels."""
+    """Return the requirements on the results with these labels."""
     found: dict[str, list[Requirement]] = {}
     for each in expectations:
         found.setdefault(each.label, []).extend(each.verdicts)

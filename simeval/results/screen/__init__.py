@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal.
+"""A run on a terminal.
 
 report         the screen after a run
 conversations  some of its trials, in full
