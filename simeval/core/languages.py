@@ -52,7 +52,7 @@ _OF_WORD = {
     for words in _COMMON.values()
     for word in words
 }
-_NO_WORD = re.compile(r"[@/\d]")  # an address or code
+_NO_WORD = re.compile(r"(?<!\S)[^\s@/\d]*+[@/\d]\S*")  # an address or code
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _CALLED = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
@@ -77,9 +77,7 @@ def language_of(text: str) -> str:
     if script := _script(text):
         return script
     plain = text.replace("’", "'").casefold()
-    if _NO_WORD.search(plain):
-        plain = " ".join(each for each in plain.split() if not _NO_WORD.search(each))
-    words = _WORD.findall(plain)
+    words = _WORD.findall(_NO_WORD.sub("", plain))
     if len(words) < _LEAST_WORDS:
         return ""
     hits = Counter(chain.from_iterable(filter(None, map(_OF_WORD.get, words))))
