@@ -47,7 +47,7 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concluded:
-    """What was concluded under one title, by which judges that failed their controls, and its users' conduct."""
+    """The conclusions under one title, the judges that failed their controls, and its users' conduct."""
 
     title: str
     verdicts: Sequence[Verdict]
@@ -57,7 +57,7 @@ class Concluded:
 
 
 def guaranteed_of(concluded: Sequence[Concluded], definition: Mapping[str, Any], *, gate: Gate, joint: bool) -> str:
-    """Return the error bound of a run, in words; empty where nothing was concluded that could be wrong."""
+    """Return the error bound of a run, in words; empty if no conclusion could be wrong."""
     earlier = History.of(definition).earlier
     return guarantee(
         [verdict for each in concluded for verdict in each.verdicts],

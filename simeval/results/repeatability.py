@@ -53,8 +53,8 @@ def met_in(
 ) -> Iterator[bool | None]:
     """Yield of each conversation whether it met all that is required of a share of them; None where some is not known.
 
-    Where one requirement is settled before another, later conversations do not count: to count those that miss the
-    other, for which one miss is enough, would count bad ones alone.
+    If one requirement is settled before another, later conversations do not count: one miss is enough for the other, so
+    counting them would count bad ones alone.
     """
     asked = [[one for one in evaluators if isinstance(one.rule, ShareEvaluator)] for evaluators, _ in expectations]
     for trial in zip(*(results for _, results in expectations), strict=True):

@@ -32,7 +32,7 @@ class Source(Protocol):
         """Return the names of its trials' results, in their order."""
 
     def outlines(self, scenario: int) -> Sequence[Judgement]:
-        """Return all its trials without what was said, in the order dealt; reasons of scores may be missing."""
+        """Return all its trials without their messages, in the order dealt; reasons of scores may be missing."""
 
     def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
         """Return some of its trials with their messages, in any order."""
