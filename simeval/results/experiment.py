@@ -151,7 +151,7 @@ class ExperimentResult(Shown):
     def text(self, room: int | None = None, *, brief: bool = False, told: Sequence[str] = ()) -> str:
         """Write the results as tables, or as lists if lines have less `room`; with `brief` only the outcome.
 
-        Notes `told` before are left out.
+        Notes printed before are left out.
         """
         return isolated(_headline(self)) if brief else laid_out(report_of(self, told), room)
 
@@ -252,7 +252,7 @@ def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
 def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
     """Return the printed report: the metrics, the verdicts with the answers most against them, the failures.
 
-    Notes `told` before are left out.
+    Notes printed before are left out.
     """
     return [
         [block for note in result.run.notes if note not in told for block in prose(f"note: {note}")],
