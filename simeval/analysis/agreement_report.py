@@ -11,7 +11,7 @@ from simeval.core.tables import line_of
 from simeval.core.terminal import printed_room
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_share
-from simeval.results.reliability import show_coefficient
+from simeval.results.findings import show_coefficient
 from simeval.stats.agreement import BootstrapInterval, Confusion, Rate
 from simeval.stats.calibration import CorrectedRate
 

@@ -2,7 +2,7 @@
 
 from simeval.analysis.changes import Change
 from simeval.analysis.comparison_report import Comparison, noun_of, told_of
-from simeval.results.gates import BaselineGate, BaselineRow
+from simeval.results.outcomes import BaselineGate, BaselineRow
 
 
 def gate_against(comparison: Comparison) -> BaselineGate:

@@ -16,7 +16,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.cases import cases_of
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.personas import personas_of
+from simeval.results.findings import personas_of
 from simeval.results.reading import read_document
 from simeval.results.suite import HEAD, EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.database import Database

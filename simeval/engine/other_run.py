@@ -31,8 +31,8 @@ from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
 from simeval.results.cases import cases_of
+from simeval.results.findings import personas_of
 from simeval.results.outcomes import combine
-from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
 from simeval.store.opening import as_database, load_run
 from simeval.suites.apps.named import as_app

@@ -21,13 +21,11 @@ from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Ver
 from simeval.core.usage import Usage, players
 from simeval.core.version import __version__
 from simeval.evaluators.base import Bar, Evaluator, ShareEvaluator
-from simeval.results.claims import Claims
 from simeval.results.fidelity import Fidelity
-from simeval.results.gates import BaselineGate
-from simeval.results.outcomes import shown_outcome
+from simeval.results.outcomes import BaselineGate, shown_outcome
 from simeval.results.repeatability import Repeatability
 from simeval.results.text import show_rubrics
-from simeval.results.users import UserConduct
+from simeval.results.users import Claims, UserConduct
 
 Thing = TypeVar("Thing")
 Sign = Literal[">=", "<=", ">", "<"]

@@ -158,16 +158,3 @@ def encode_fidelity(found: Fidelity | None) -> Mapping[str, Any]:
         return {}
     measures = {name: {**asdict(each), "differs": each.differs} for name, each in found.measures.items()}
     return {"fidelity": {**asdict(found), "measures": measures, "verdict": found.verdict}}
-
-
-def read_fidelity(document: Mapping[str, Any]) -> Fidelity | None:
-    """Return it from the machine-readable result."""
-    found = document.get("fidelity")
-    if not found:
-        return None
-    measures = {
-        name: Measured(users=each["users"], people=each["people"], noise=each["noise"])
-        for name, each in found["measures"].items()
-    }
-    known = {name: found[name] for name in ("reference", "of_people", "conversations")}
-    return Fidelity(**known, measures=measures)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from simeval.core.trial import Verdict
 from simeval.core.usage import total
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.gates import BaselineGate
+from simeval.results.outcomes import BaselineGate
 from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
 from simeval.results.text import show_trial
 

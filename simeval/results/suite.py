@@ -1,7 +1,7 @@
 """What an evaluation found: records with everything in them, printed as a table with explanations."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -21,9 +21,7 @@ from simeval.core.usage import Usage, players
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.results.attempts import Attempts
 from simeval.results.cases import CaseTable
-from simeval.results.claims import Claims
 from simeval.results.conditions import conditions_of
 from simeval.results.document import (
     DatasetRecord,
@@ -34,21 +32,27 @@ from simeval.results.document import (
     ScenarioDocument,
 )
 from simeval.results.encoding import encode_document
-from simeval.results.escalations import Escalations, escalations_of
 from simeval.results.fidelity import Fidelity, fidelity_of
-from simeval.results.gates import BaselineGate, are_trusted, meets_gates
+from simeval.results.findings import (
+    Attempts,
+    Escalations,
+    PersonaShare,
+    Reliability,
+    TurnShare,
+    escalations_of,
+    findings_of,
+    reliability_of,
+    turns_of,
+)
 from simeval.results.guarantee import Concluded, guaranteed_of
 from simeval.results.markdown import run_markdown
-from simeval.results.outcomes import combine, decided
-from simeval.results.personas import PersonaShare, show_personas
-from simeval.results.reliability import Reliability, reliability_of
+from simeval.results.outcomes import BaselineGate, are_trusted, combine, decided, meets_gates
 from simeval.results.repeatability import Repeatability, met_in, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.self_shown import Shown
-from simeval.results.text import badness, show_trial, show_untold, speaks_against
-from simeval.results.turns import TurnShare, turns_of
-from simeval.results.users import UserConduct
+from simeval.results.text import badness, show_trial, speaks_against
+from simeval.results.users import Claims, UserConduct
 
 HEAD = (  # the fields that a run and its document have both
     *("run_id", "app", "seed", "gate", "joint", "baseline", "judge_repeats", "started", "seconds", "notes", "stopped"),
@@ -176,24 +180,8 @@ class ExpectationResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What else is known of it: attacks, ratings, turns, cases and users."""
-        rows = (
-            ("attacks", "", attempts := self.attempts),
-            ("judge", "escalations", self.escalations),
-            ("judge", "reliability", self.reliability),
-            ("judge", "", show_untold(self.results)),
-            ("turns", "turns", self.turns),
-            ("cases", "cases", self.cases),
-        )
-        found = [
-            Finding(f"{of}: {each}", name, None if isinstance(each, str) else asdict(each))
-            for of, name, each in rows
-            if each
-        ]
-        fared = show_personas(self.personas) if attempts is None else None
-        numbers = [asdict(each) for each in self.personas]
-        users = [Finding(f"users: {fared}" if fared else "", "personas", numbers)] if numbers else []
-        return (*found, *users)
+        """The findings on it: attacks, ratings, turns, cases and users."""
+        return findings_of(self.results, self.evaluators, self.verdicts, self.personas, self.cases)
 
     def missed_scores(self, evaluator: Evaluator) -> frozenset[float]:
         """Return the scores that do not meet a requirement, if no cut tells."""

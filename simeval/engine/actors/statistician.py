@@ -37,8 +37,8 @@ from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
 from simeval.results.cases import cases_of
+from simeval.results.findings import personas_of
 from simeval.results.outcomes import combine, meets_gate
-from simeval.results.personas import personas_of
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_fidelity
 
 MOST_IN_MEMORY = 10_000  # trials whose conversations are kept there

@@ -19,7 +19,7 @@ from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
 from simeval.extras.attacks.attack import family_of
 from simeval.extras.attacks.families import Family
-from simeval.results.attempts import kinds_of
+from simeval.results.findings import kinds_of
 from simeval.results.suite import EvaluationResult, ExpectationResult
 from simeval.results.text import speaks_against
 from simeval.suites.files import Line

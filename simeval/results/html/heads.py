@@ -12,7 +12,6 @@ from simeval.core.trial import Estimate
 from simeval.core.usage import total
 from simeval.evaluators.base import Bar
 from simeval.evaluators.verdicts import show_share
-from simeval.results.claims import show_claims
 from simeval.results.document import (
     Document,
     ExpectationDocument,
@@ -23,15 +22,14 @@ from simeval.results.document import (
     ScenarioDocument,
 )
 from simeval.results.encoding import encode_bar
-from simeval.results.gates import gates_told
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report
 from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import NO_COURSES, Courses
-from simeval.results.outcomes import meets_gate
+from simeval.results.outcomes import gates_told, meets_gate
 from simeval.results.screen.report import count_outcomes, held_against
 from simeval.results.text import interval_header, show_malformed
-from simeval.results.users import show_conduct
+from simeval.results.users import show_claims, show_conduct
 
 SHARES = ("0%", "100%")
 SHARE = Bar(value=0, low=0, high=1, is_lower_bound=True)  # the scale of a share of which nothing is required

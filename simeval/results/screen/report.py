@@ -8,15 +8,13 @@ from simeval.core.counted import counted_of
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Failure, Outcome
 from simeval.evaluators.verdicts import show_share, show_shares
-from simeval.results.claims import show_claims
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.failures import kind_of
-from simeval.results.gates import gates_told
-from simeval.results.outcomes import meets_gate
+from simeval.results.outcomes import gates_told, meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
 from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
 from simeval.results.text import MARKS, MOST_CAUSES, show_composite, show_malformed, show_spent
-from simeval.results.users import show_conduct
+from simeval.results.users import show_claims, show_conduct
 
 WORST_FIRST: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
 MOST_SHOWN = 20  # scenarios of one outcome that are shown with their requirements; of the others the titles are

@@ -7,7 +7,7 @@ import pytest
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Stage, Trial
 from simeval.core.writing_style import PERSONA
 from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.results.personas import PersonaShare, personas_of
+from simeval.results.findings import PersonaShare, personas_of
 from tests.support.records import conversation
 
 RULE = (SuccessRateEvaluator(min_proportion=0.5),)

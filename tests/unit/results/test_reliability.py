@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.trial import Failure, Rating, Score
-from simeval.results.reliability import Reliability, reliability_of, show_coefficient
+from simeval.results.findings import Reliability, reliability_of, show_coefficient
 from simeval.scorers.llm.judge import mean_rating
 from simeval.stats.agreement import krippendorff_alpha
 from simeval.stats.reliability import judge_variance, repeats_worth_paying

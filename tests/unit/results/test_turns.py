@@ -5,7 +5,7 @@ import pytest
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Failure, Score, TurnCounts
 from simeval.errors import DefinitionError
-from simeval.results.turns import TurnShare, turns_of
+from simeval.results.findings import TurnShare, turns_of
 from simeval.scorers.metrics import find_metric, response_latency, turns_within
 from simeval.scorers.returned import select
 from tests.support.records import message
