@@ -1,4 +1,4 @@
-"""What an importer or a provider takes: outside of simeval an object, inside of it a module and a row of one list."""
+"""What an importer, a provider, a command or a part of a run takes: a module, and a row of one list."""
 
 import shutil
 import subprocess
@@ -69,6 +69,41 @@ class AcmeModel:
     async def close(self) -> None:
         """Nothing is open."""
 '''
+COMMAND = '''"""The command `simeval greet`."""
+
+import click
+
+
+@click.command()
+@click.argument("name")
+def greet(name: str) -> None:
+    """Greet somebody."""
+    click.echo(f"Hello, {name}")
+'''
+PART = '''"""A line of Acme in the record of a run."""
+
+from collections.abc import Sequence
+
+from simeval.engine.parts import RunPart
+
+
+class AcmePart(RunPart):
+    """Says that Acme was there."""
+
+    def notes(self) -> Sequence[str]:
+        """Return its line."""
+        return ["Acme was there"]
+'''
+NOTED = """
+import anyio
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest
+from simeval.scorers import turn_count
+
+then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5))
+scenario = ScenarioTest(title="t", given="A user", when="They say hello", then=then, sample_size=5, max_turns=1)
+result = anyio.run(Engine(store=None, display="none").evaluate, scenario, lambda message: "Hi")
+print("Acme was there" in result.run.notes)
+"""
 CHAT = """
 import anyio
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest
@@ -203,8 +238,41 @@ def test_a_module_and_a_row_make_a_provider(tree: Path) -> None:
     assert run(tree, "-c", CHAT) == "acme/large hears 1 messages\n"
 
 
+def add_command(tree: Path) -> None:
+    rows = {
+        "SUMMARIES = {  # the first sentence of each command's help; a test compares them": (
+            '    "greet": "Greet somebody.",'
+        ),
+        "OF_EXTRAS = {  # commands of features that attach from outside, a row each": (
+            '    "greet": "simeval.extras.acme:greet",'
+        ),
+    }
+    add(tree, "simeval/extras/acme.py", COMMAND, "simeval/cli/main.py", rows)
+
+
+def add_part(tree: Path) -> None:
+    begun = "PARTS: tuple[tuple[Callable[[RunContext, Sequence[RunPlan]], bool], str], ...] = ("
+    row = '    (lambda context, _: context.settings.display == "none", "simeval.extras.acme_part:AcmePart"),'
+    add(tree, "simeval/extras/acme_part.py", PART, "simeval/engine/parts.py", {begun: row})
+
+
+def test_a_module_and_its_rows_make_a_command(tree: Path) -> None:
+    add_command(tree)
+
+    assert run(tree, "-m", "simeval.cli", "greet", "Ann") == "Hello, Ann\n"
+    assert "Greet somebody." in run(tree, "-m", "simeval.cli", "--help")
+
+
+def test_a_module_and_a_row_make_a_part_of_a_run(tree: Path) -> None:
+    add_part(tree)
+
+    assert run(tree, "-c", NOTED) == "True\n"
+
+
 def test_the_contracts_hold_of_what_was_added(tree: Path) -> None:
     add_importer(tree)
     add_provider(tree)
+    add_command(tree)
+    add_part(tree)
 
     assert "0 broken" in run(tree, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import simeval
+from benchmarks.structure import way_of_a_trial
 from simeval.cli.main import OF_EXTRAS
 from simeval.engine.parts import PARTS
 from tests.support.without_extra import AT_ONCE, names, on_turn
@@ -34,6 +35,13 @@ def test_nothing_outside_imports_a_feature_not_even_for_types() -> None:
 
     assert outside
     assert not found
+
+
+def test_a_run_enters_no_module_of_a_feature_that_it_does_not_use() -> None:
+    entered = way_of_a_trial()
+
+    assert "engine.run" in entered
+    assert not {name for name in entered if name.startswith("extras.")}
 
 
 def test_every_feature_is_removed_on_its_day() -> None:
