@@ -34,6 +34,8 @@ OTHER_CAUSES = {
 ASKED = {  # how often the server failed in two trials, where that is not once in each
     ("mcp", "error"): 4,  # by the version without a handshake, and by that with one
     ("mcp without a handshake", "error"): 4,
+    ("ws", "error"): 4,  # each conversation may open one more connection, to learn whether the app greets
+    ("ws", "page"): 4,
     ("ws", "hanging"): 0,  # a connection is counted that it does not open
     ("ws", "broken"): 0,
 }
@@ -58,8 +60,9 @@ async def test_a_trial_is_a_session_of_its_own_with_its_tool_calls(protocol: str
         assert [answer.content.split(":")[0] for answer in conversation.responses] == ["1", "2"]
         assert all("menu" in str(answer.tool_calls) for answer in conversation.responses)
     traces = [headers["traceparent"].split("-")[1] for headers in server.headers]
-    assert len(set(traces)) == (0 if protocol == "mcp program" else 3)
-    assert len(server.left) == (3 if protocol in ("mcp", "ws") else 0)
+    silent = protocol == "ws"  # one connection more, to learn whether the app greets
+    assert len(set(traces)) == (0 if protocol == "mcp program" else 3 + silent)
+    assert len(server.left) in ({3, 4} if silent else {3} if protocol == "mcp" else {0})  # the silent one may end later
     assert not [child for child in psutil.Process().children() if "mcp_program" in " ".join(child.cmdline())]
 
 

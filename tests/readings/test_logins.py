@@ -222,6 +222,7 @@ async def test_a_socket_is_opened_with_a_token_and_again_with_a_new_one(server: 
         url=f"{server.url.replace('http', 'ws')}/socket?key={{token}}",
         request={"text": "{message}"},
         before=login(server, per="run"),
+        greets=False,
     )
 
     assert await talk(app) == ["you said Hello & welcome"]

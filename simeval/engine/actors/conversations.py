@@ -72,7 +72,8 @@ class Conversations:
 
     @property
     def notes(self) -> Sequence[str]:
-        doubts = (self.mixing.found if self.mixing else "", getattr(self.dialogue.app.handler.function, "doubt", ""))
+        function = self.dialogue.app.handler.function
+        doubts = (self.mixing.found if self.mixing else "", function.doubt if isinstance(function, ProtocolApp) else "")
         return (
             *map(self.dialogue.clean, filter(None, doubts)),
             *self.dialogue.app.left.notes,
