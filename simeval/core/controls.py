@@ -1,6 +1,6 @@
 """Controls: conversations with a known right verdict, shown to a judge before it judges any.
 
-it must fail   evasive          an empty answer
+it must fail   evasive          an answer without content
                off_topic        a fluent answer to something else
                near_miss        a courteous answer to the point, with one thing wrong, by a rule or the rubric's writer
                near_miss_again  another, for a judge that passed the first; one alone may be an accident
