@@ -3,6 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
+SINCE := main
 BIN := $(VENV)/bin
 INSTALL := python -m pip --disable-pip-version-check install --quiet
 PIP := $(BIN)/$(INSTALL)
@@ -14,13 +15,17 @@ SUPPORTED := import sys; v = sys.version_info[:2]; sys.exit((v < (3, 11) or v > 
 	"simeval needs Python 3.11 to 3.14, and $(PYTHON) is %d.%d: name one, as in make PYTHON=python3.12 ..." % v)
 unexport PYTHONDONTWRITEBYTECODE  # without compiled files every start parses LiteLLM anew: two seconds more
 
-.PHONY: demo test local ray agents real lint types extras docs pictures wheel bench alice lock clean
+.PHONY: demo test test-fast local ray agents real lint types extras docs pictures wheel bench alice lock clean
 
 demo: $(VENV)/.demo  ## run the example suite against the example app; a fail and an inconclusive belong to it
 	@$(BIN)/simeval run scenarios/support.yaml --app scenarios.support_bot:handle --seed 7 || [ $$? -eq 1 ]
 
 test: $(VENV)/.dev  ## every test, in four processes: they wait for others more than they compute
 	$(BIN)/python -m pytest -n 4 --dist worksteal
+
+test-fast: $(VENV)/.dev  ## the unit tests of what changed since main, or since another commit: make test-fast SINCE=HEAD
+	tests=$$($(BIN)/python -m tests.support.changed $(SINCE)) && \
+	    { [ -z "$$tests" ] || $(BIN)/python -m pytest -n 2 --dist worksteal $$tests; }
 
 local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the tests of local models are skipped
 
