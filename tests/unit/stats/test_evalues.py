@@ -295,7 +295,7 @@ def test_how_much_wider_than_clopper_and_pearsons_it_is(n: int, rate: float, rat
 def test_the_running_interval_holds_the_rate_throughout_more_often_than_promised() -> None:
     random = np.random.default_rng(7)
 
-    ends = [anytime_interval_path(random.random(150) < 0.7, 0.05) for _ in range(200)]
+    ends = [anytime_interval_path(random.random(150) < 0.7, 0.05) for _ in range(100)]
 
     assert np.mean([low[-1] > 0.7 for low, _ in ends]) <= 0.05
     assert np.mean([high[-1] < 0.7 for _, high in ends]) <= 0.05
