@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.conversation import Message
 from simeval.core.usage import total
 from tests.support.real_model import NAME
@@ -111,3 +111,13 @@ async def test_a_model_that_cannot_judge_passes_nothing(
     assert not result.passed
     assert result.outcome in ("error", "inconclusive", "fail")
     assert result.expectations[0].verdicts[0].explanation
+
+
+async def test_a_model_that_cannot_judge_is_refused_a_licence_within_100_calls(base_url: str) -> None:
+    road = "openai-compatible"
+    once = {"judge_reply": "label", "retry_config": RetryConfig(enabled=False), "model_timeout_seconds": 300}
+
+    found = await engine(base_url, road, judge=f"{road}/{NAME}", **once).test_judge()
+
+    assert not found.is_licensed
+    assert 0 < found.calls <= 100
