@@ -357,3 +357,26 @@ class TestAppErrors:
 
         assert result.verdicts[0].estimate == 10
         assert result.verdicts[0].missing == 3
+
+
+async def test_a_cancelled_turn_that_cleans_up_beyond_its_time_out_is_not_left_behind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun, has_cleaned_up = anyio.Event(), anyio.Event()
+
+    async def handle(message: str, state: object) -> str:
+        try:
+            begun.set()
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0.3)  # longer than its time-out, and within the grace
+            has_cleaned_up.set()
+        return "never"
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Engine(seed=1, app_timeout_seconds=0.2).evaluate, scenario(sample_size=1), handle)
+        await begun.wait()
+        tasks.cancel_scope.cancel()
+
+    assert has_cleaned_up.is_set()
+    assert "did not end" not in caplog.text

@@ -1,6 +1,5 @@
 """The app under test, around the user's handler."""
 
-import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -130,14 +129,14 @@ class App:
         in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
         watched = nullcontext() if self.silence is None else self.silence.asking()
         waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
-        try:
-            with in_thread, watched, waited_for:
-                async with asyncio.timeout(None if self.is_model else self.timeout_seconds):
-                    made = await capture(partial(self._timed, call, task))
-        except TimeoutError:  # of ours: one of the app's is captured
+        limit = anyio.move_on_after(
+            None if self.is_model else self.timeout_seconds
+        )  # asyncio's would break its shields
+        with in_thread, watched, waited_for, limit:
+            made = await capture(partial(self._timed, call, task))
+        if limit.cancelled_caught:
             went_on = ", and its code did not end when it was cancelled" if task.is_left else ""
-            said = f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds){went_on}"
-            raise AppError(turn, said) from None
+            raise AppError(turn, f"no answer within {in_words(self.timeout_seconds)} (app_timeout_seconds){went_on}")
         if isinstance(made, Caught):
             if self.is_model and isinstance(made.error, ModelError):
                 raise made.error
