@@ -35,6 +35,8 @@ def filled(value: T, case: Mapping[str, Any], *, typed: bool = False) -> T:
     In records that are dataclasses too. Where `typed`, a text that is one place becomes the value, with its type.
     """
     made: Any = value
+    if next(places_in(value), None) is None:
+        return value
     if isinstance(value, str):
         made = _text(value, case, typed=typed)
     elif isinstance(value, Mapping):
@@ -44,7 +46,7 @@ def filled(value: T, case: Mapping[str, Any], *, typed: bool = False) -> T:
     elif is_dataclass(value) and not isinstance(value, type):
         own = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
         new = {name: filled(inner, case, typed=typed or name in TYPED) for name, inner in own.items()}
-        changed = {name: inner for name, inner in new.items() if inner != own[name]}
+        changed = {name: inner for name, inner in new.items() if inner is not own[name]}
         made = replace(value, **changed) if changed else value
     return made  # type: ignore[no-any-return]  # of the same type, or what a place of such a value stands for
 

@@ -229,17 +229,20 @@ class RunContext:
         return Auditor(self.judges[0], share, self.clean, self.shared.prompts["audit"])
 
     def judge_scorer(
-        self, expectation: Expectation, *, template: RubricTemplate | None = None
+        self, expectation: Expectation, *, template: RubricTemplate | None = None, labelled_as: str | None = None
     ) -> RubricScorer | CriteriaScorer | EscalatingScorer:
         """Return the scorer of an expectation that judges rate, or on whose criteria they rule. Raises DefinitionError.
 
-        Judges are a panel, or the first escalates to the second. Of a case's expectation, the rubric and the labelled
-        conversations are those of the `template`.
+        Judges are a panel, or the first escalates to the second. A case's expectation has the rubric of its `template`,
+        and the conversations that are `labelled_as` its text before it was filled.
         """
-        return as_composite(self._panel_scorer(expectation, template), self.settings)
+        return as_composite(self._panel_scorer(expectation, template, labelled_as), self.settings)
 
-    def _panel_scorer(self, expectation: Expectation, template: RubricTemplate | None) -> RubricScorer | CriteriaScorer:
+    def _panel_scorer(
+        self, expectation: Expectation, template: RubricTemplate | None, labelled_as: str | None
+    ) -> RubricScorer | CriteriaScorer:
         settings, prompts = self.settings, self.shared.prompts
+        examples = self._examples(labelled_as or expectation.judged)
         if expectation.criteria is not None:
             return CriteriaScorer(
                 judges=self.judges,
@@ -251,7 +254,7 @@ class RunContext:
                 most_tokens=settings.judge_context_tokens,
                 held_on=settings.date,
                 prompt=prompts[CRITERIA_PROMPTS[settings.judge_reply]],
-                examples=self._examples(expectation.judged),
+                examples=examples,
                 controls=self._shown(expectation),
             )
         return RubricScorer(
@@ -263,7 +266,7 @@ class RunContext:
             expectation.levels,
             expectation.reference or "",
             settings.judge_context_tokens,
-            self._examples(template.expected_behavior if template else expectation.judged),
+            examples,
             settings.judge_reply,
             self._shown(expectation),
             held_on=settings.date,

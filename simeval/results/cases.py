@@ -99,18 +99,31 @@ def table_of(
     shares = [CaseShare(values=values[row], met=sum(met), n=len(met)) for row, met in found.items()]
     if not shares:
         return None
-    looked_at, named = _slices(shares)
+    looked_at, named = _slices(shares, *_compared(list(found.values())))
     by_share = sorted(shares, key=lambda each: (each.met / each.n, -each.n))
     return CaseTable(rows=tuple(by_share), looked_at=looked_at, slices=named)
 
 
-def _slices(rows: Sequence[CaseShare]) -> tuple[int, tuple[NamedSlice, ...]]:
+def _compared(met: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
+    """Return how many trials of each row failed, and of how many: as many of each row, if their numbers differ.
+
+    One trial more or less depends on the end of a block alone; more depends on weights or missing trials, and so
+    perhaps on the columns.
+    """
+    sizes = [*map(len, met)]
+    most = min(sizes) if max(sizes) - min(sizes) > 1 else max(sizes)
+    return [sum(not each for each in row[:most]) for row in met], [min(size, most) for size in sizes]
+
+
+def _slices(
+    rows: Sequence[CaseShare], failed_first: Sequence[int], first: Sequence[int]
+) -> tuple[int, tuple[NamedSlice, ...]]:
     """Return the number of slices compared, and those that fail more often than other rows, no two with a common row.
 
     If nothing failed, none is compared.
 
-    The rows are the units: their shares are permuted (see `stats.slices`), even if some have more trials than others,
-    because which rows these are has nothing to do with the columns.
+    The rows are the units: the shares that failed, `failed_first` of the `first` trials of each, are permuted (see
+    `stats.slices`).
     """
     failed, n = [row.n - row.met for row in rows], [row.n for row in rows]
     if not any(failed) or not 1 < len(rows) <= MOST_ROWS:
@@ -123,7 +136,7 @@ def _slices(rows: Sequence[CaseShare]) -> tuple[int, tuple[NamedSlice, ...]]:
         return 0, ()
     named: list[NamedSlice] = []
     taken: set[int] = set()
-    for each in rank_slices(slices, failed, n, seed=0):
+    for each in rank_slices(slices, failed_first, first, seed=0):
         inside = each.slice.rows
         if each.p_value > LEVEL:
             break

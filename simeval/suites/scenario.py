@@ -234,7 +234,7 @@ class Expectation(AnswersOriginals):
         """Return the expectation with places such as {nights} filled, in its scorer's arguments too."""
         own = {name: getattr(self, name) for name in (*SHOWN, "scorer", "tools")}
         new = {name: filled(value, case) for name, value in own.items()}
-        changed = {name: value for name, value in new.items() if value != own[name]}
+        changed = {name: value for name, value in new.items() if value is not own[name]}
         if self.state is not None:
             changed["state"] = filled(self.state, case, typed=True)
         return replace(self, **changed) if changed else self

@@ -1,13 +1,14 @@
 """A table of cases through the whole engine: who is told what, by what it is judged, and what is kept."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import unescape
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import simeval
@@ -15,12 +16,14 @@ from benchmarks.statistics.cases import RATES, finds_the_pair, measure, named_fo
 from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, dataset_of
 from simeval.analysis.ended_runs import read_ended
 from simeval.core.filling import as_text
+from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.results.junit import junit_xml
 from simeval.results.suite import encode_suite
 from simeval.scorers import Contains
+from simeval.scorers.base import Scorer
 from simeval.store.database import Database
 from simeval.store.opening import rows_at
 from simeval.suites import Step
@@ -261,3 +264,43 @@ def test_runs_that_stop_early_name_a_slice_for_nothing_in_at_most_5_percent_and_
 
     assert named <= 6  # more has a chance of 0.3% where each is named with one of 5%
     assert found >= 10
+
+
+@dataclass
+class Prepared(Scorer):
+    """A scorer with a place in its argument, that must be prepared."""
+
+    word: str
+    sizes: Any = field(default_factory=lambda: np.zeros(3))  # no value of it can be compared as a whole
+    is_ready: bool = field(default=False, init=False)
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:
+        self.is_ready = self.word in columns["given"]
+
+    async def score(self, output: str) -> bool:
+        return self.is_ready
+
+
+async def test_a_scorer_with_places_is_prepared_for_each_case() -> None:
+    then = Expectation(scorer=Prepared("{nights} nights"), evaluator=ProportionEvaluator(min_proportion=0.5))
+
+    result = await Engine(model(), seed=7).evaluate(scripted(then=then), app)
+
+    assert {each.value for each in result.expectations[0].results if isinstance(each, Score)} == {1.0}
+
+
+@pytest.mark.parametrize("judged", [{"expected_behavior": "Names {total}"}, {"criteria": ["Names {total}"]}])
+async def test_the_labels_of_a_template_are_shown_to_the_judges_of_each_case(
+    judged: dict[str, Any], tmp_path: Path
+) -> None:
+    then = Expectation(**judged, evaluator=SUCCESS, controls=False)
+    labels = tmp_path / "labels.csv"
+    labels.write_text(f'expected_behavior,label,transcript\n{then.judged},pass,"user: hi\nassistant: bye"\n')
+    ruled = {"rulings": {"1": {"reasoning": "-", "quote": "", "ruling": "not_met"}}}
+    asked = ScriptedModel({"judge": [ruled if "criteria" in judged else judge_reply(2)]})
+
+    await Engine(asked, seed=7, rubric_folder=None, judge_examples=labels).evaluate(scripted(then=then), app)
+
+    judges = [str(each.messages()) for each in asked.requests if each.role == "judge"]
+    assert judges
+    assert all("<example people" in each for each in judges)

@@ -1,5 +1,6 @@
 """Near misses that the writer of the rubric gives, for expectations of tone, form and conduct."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,18 @@ def kind_judge(*near_misses: str) -> ScriptedModel:
     return judge_that(lambda answer: answer == KIND, *near_misses)
 
 
-async def evaluated(model: ScriptedModel, *, fields: dict[str, Any] | None = None, **options: Any) -> EvaluationResult:
+async def evaluated(
+    model: ScriptedModel,
+    *,
+    fields: dict[str, Any] | None = None,
+    cases: Sequence[Mapping[str, Any]] = (),
+    **options: Any,
+) -> EvaluationResult:
     then = Expectation(
         **{"expected_behavior": TONE, "label": "tone", "evaluator": SuccessRateEvaluator(0.5), **(fields or {})}
     )
     about = {"title": "Parcel", "given": "A customer", "when": "The user complains that a parcel is late"}
-    suite = ScenarioTest(**about, then=then, sample_size=8, max_turns=1)  # type: ignore[arg-type]
+    suite = ScenarioTest(**about, then=then, sample_size=8, max_turns=1, cases=cases)  # type: ignore[arg-type]
     options = {"rubric_folder": None, "seed": 1, "store": None, "retry_config": RetryConfig(enabled=False), **options}
     return await Engine(model, "offline/user", **options).evaluate(suite, app)
 
@@ -158,3 +165,11 @@ async def test_a_rubric_from_before_them_stays_in_use_untested(cut_off: Path) ->
 
     assert {request.role for request in again.requests} == {"judge"}
     assert UNTESTED in said(result)
+
+
+async def test_of_a_table_of_cases_its_places_are_filled() -> None:
+    model = kind_judge(CURT.replace("parcel", "{thing}"), COLD.replace("parcel", "{thing}"))
+
+    await evaluated(model, cases=[{"thing": "parcel"}])
+
+    assert ("near_miss", CURT) in shown(model)

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simeval.stats.slices import find_slices, hypergeometric_tail, rank_slices
+from simeval.stats.slices import find_slices, log_tails, rank_slices
 
 ROWS = [
     {"nights": nights, "breakfast": breakfast, "room": room}
@@ -26,7 +26,13 @@ def test_values_ranges_and_pairs_are_looked_at_each_set_of_rows_once() -> None:
     [(12, 21, 2.65805e-05), (12, 24, 2.44540e-04), (12, 12, 9.04313e-11), (3, 6, 0.216023), (3, 3, 0.0191638)],
 )
 def test_the_tail_is_the_hypergeometric_one(k: int, size: int, p_value: float) -> None:
-    assert hypergeometric_tail(k, size, 12, 42) == pytest.approx(p_value, rel=1e-5)
+    assert np.exp(log_tails(np.arange(0.0, min(size, 12) + 1), size, 12, 42)[k]) == pytest.approx(p_value, rel=1e-5)
+
+
+def test_equal_numbers_are_one_value_whatever_their_types() -> None:
+    slices = find_slices([{"a": 2}, {"a": 2.0}, {"a": 3}, {"a": 3}])
+
+    assert {each.rows for each in slices} == {frozenset({0, 1}), frozenset({2, 3})}
 
 
 @pytest.mark.parametrize("trials", [1, 5])

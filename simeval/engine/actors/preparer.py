@@ -14,7 +14,7 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import ModelUnusable
 from simeval.scorers.base import Scorer
 
-Wanted = Sequence[tuple[Scorer, Sequence[int]]]  # scorers that prepare, each with the places of its measures
+Wanted = Sequence[tuple[RunPlan, Scorer, Sequence[int]]]  # scorers that prepare, each with the places of its measures
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,13 @@ class Preparer:
 
     async def prepare(self, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]) -> None:
         """Report when each scenario is ready, and the preparation of each expectation, as soon as it is known."""
-        plans = [plan.of_trial(0) for plan in self.plans]  # of several cases one, as their judges are the same
-        wanted = {plan.position: _wanted(plan) for plan in plans}
+        wanted = {plan.position: _wanted(plan) for plan in self.plans}
         free = anyio.Semaphore(at_once)
         async with outbox, anyio.create_task_group() as preparing:
-            for plan in plans:
+            for plan in self.plans:
                 if not wanted[plan.position]:
                     await outbox.send(Prepared(scenario=plan.position, is_ready=True))
-            for plan in plans:
+            for plan in self.plans:
                 if wanted[plan.position]:
                     await free.acquire()
                     preparing.start_soon(self._prepare, plan, wanted[plan.position], free, outbox)
@@ -48,8 +47,8 @@ class Preparer:
         try:
             with self.demand.preparing(plan.position):
                 async with anyio.create_task_group() as scorers:
-                    for scorer, places in wanted:
-                        scorers.start_soon(self._prepare_one, plan, scorer, places, outbox)
+                    for of_case, scorer, places in wanted:
+                        scorers.start_soon(self._prepare_one, of_case, scorer, places, outbox)
                 await outbox.send(Prepared(scenario=plan.position, is_ready=True))
         finally:
             free.release()
@@ -65,8 +64,12 @@ class Preparer:
 
 
 def _wanted(plan: RunPlan) -> Wanted:
-    wanted: dict[int, tuple[Scorer, list[int]]] = {}
-    for place, measure in enumerate(plan.measures):
-        if type(measure.scorer).prepare is not Scorer.prepare:
-            wanted.setdefault(id(measure.scorer), (measure.scorer, []))[1].append(place)
+    """Return the scorers to prepare, of all cases; judges are the same in each, so those of the first trial's alone."""
+    first = plan.of_trial(0)
+    wanted: dict[int, tuple[RunPlan, Scorer, list[int]]] = {}
+    for each in (first, *(case for case in plan.cases if case is not first)):
+        for place, measure in enumerate(each.measures):
+            is_shared = each is not first and measure.expected_behavior is not None
+            if type(measure.scorer).prepare is not Scorer.prepare and not is_shared:
+                wanted.setdefault(id(measure.scorer), (each, measure.scorer, []))[2].append(place)
     return list(wanted.values())

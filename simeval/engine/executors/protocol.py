@@ -31,8 +31,8 @@ class Assignment:
 class Delivery:
     """The result of an assignment: the conversation, and a score or a failure for each expectation.
 
-    `usage` is its worker's usage since its last delivery. `unusable` reports a model that no call can reach (its name,
-    the kind of error, the problem): that ends the run, as it does in one process.
+    `usage` is its worker's usage since its last delivery. `unusable` reports a model to which no call can succeed (its
+    name, the kind of error, the problem): that ends the run, as it does in one process.
     """
 
     conversation: Conversation

@@ -103,7 +103,7 @@ class RunPlan(ABC):
     """The trials to run, each measured in the same ways.
 
     `seed` is the base of their seeds; `seeds` are those of the trials of a run it is compared with, by their places,
-    None if there is none.
+    None if there is none. With a table of cases, `cases` are the plans of its rows.
     """
 
     position: int
@@ -111,6 +111,7 @@ class RunPlan(ABC):
     sample_size: int
     seed: int
     seeds: Sequence[int | None] = ()
+    cases: "tuple[RunPlan, ...]" = ()
 
     @property
     @abstractmethod
@@ -376,9 +377,12 @@ def _measures(
     level = scenario.significance_level or settings.significance_level
 
     def scorer_for(written: Expectation) -> JudgeScorer:
-        if template is None or written.behaviour is None:
+        if template is None:
             return judge_scorer
-        return partial(judge_scorer, template=RubricTemplate(template.given, template.when, written.behaviour, case))
+        if written.behaviour is None:
+            return partial(judge_scorer, labelled_as=written.judged)
+        rubric = RubricTemplate(template.given, template.when, written.behaviour, case)
+        return partial(judge_scorer, template=rubric, labelled_as=written.judged)
 
     written = (template or scenario).expectations
     return tuple(

@@ -67,6 +67,8 @@ class RubricScorer(Scorer):
             raise
         except ModelError as error:
             return Preparation(failure=failure_of(error, "rubric", clean=self.book.caller.redactor.clean))
+        if self.template is not None:
+            rubric = replace(rubric, near_misses=filled(rubric.near_misses, self.template.case))
         shown = Preparation(rubric=rubric)
         return shown if self.controls is None else await self.controls.prepare(self, columns, shown)
 
