@@ -86,8 +86,9 @@ class _Side:
         if not isinstance(self.document, ExperimentDocument):
             return self.scenarios[place].by_index()
         times, labels = self.document.dataset.repetitions, self._labels(place)
-        answered = [each for each in self.document.answered if each["repetition"] == 0]
-        return {each["index"] // times: read_trial(place, each, labels, ()) for each in answered}
+        first = [each for each in self.document.answered if each["repetition"] == 0]
+        examples = [{**each, "index": each["index"] // times} for each in first]  # named by their places
+        return {each["index"]: read_trial(place, each, labels, ()) for each in examples}
 
     def example(self, key: str) -> int | None:
         """Return the place of an example by its key; a run of a suite has none."""

@@ -74,9 +74,16 @@ def read_result(source: Source, where: str) -> Saved:
         stored = getattr(source, "run_id", None)
         do = f"give what `simeval show {stored} --json PATH` writes, for json.loads" if stored else AS_WRITTEN
         raise DefinitionError(where, found="this is no result of a simeval run", do=do)
-    _require_charts(found, where)
+    return _read(found, where)
+
+
+def _read(found: Any, where: str) -> Saved:
+    """Return the document of a machine-readable result. Raises DefinitionError."""
     try:
+        _require_charts(found, where)
         read: Saved = read_document(found)
+    except DefinitionError:
+        raise
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -87,6 +94,8 @@ def read_result(source: Source, where: str) -> Saved:
         raise DefinitionError(where, found=f"the key {error.args[0]} is missing", do=AS_WRITTEN) from error
     except (TypeError, ValueError, AttributeError) as error:
         raise DefinitionError(where, found=f"it cannot be read ({error})", do=AS_WRITTEN) from error
+    if isinstance(read, ExperimentDocument) and not isinstance(found.get("examples"), Mapping):
+        raise DefinitionError(where, found="the key examples is missing", do=AS_WRITTEN)
     return read
 
 
@@ -172,7 +181,8 @@ def _outcomes(scenario: ScenarioDocument, label: str, verdict: Requirement) -> R
 def _by_index(chart: Chart) -> Met:
     """Return each trial's outcome by its index; trials that a fixed sample did not get are missing."""
     length = len(chart.met) + len(chart.excluded)
-    counted = [index for index in range(length) if index not in chart.excluded]
+    excluded = frozenset(chart.excluded)
+    counted = [index for index in range(length) if index not in excluded]
     taken: dict[int, bool | None] = dict(zip(counted, chart.met, strict=False))
     unseen = range(length, chart.n_max) if chart.stop == "never" else ()
     return taken | dict.fromkeys(unseen)

@@ -60,10 +60,5 @@ async def lines_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 
 async def read_whole(pieces: AsyncIterable[bytes]) -> bytes:
     """Return a whole body. Raises AnswerTooLarge."""
-    most, read, found = most_bytes(), 0, []
-    async for piece in pieces:  # as `bounded` does; a generator in between costs more than all of this
-        read += len(piece)
-        if read > most:
-            raise AnswerTooLarge(most)
-        found.append(piece)
-    return b"".join(found)
+    bound = Bound()
+    return b"".join([bound.passed(piece) async for piece in pieces])

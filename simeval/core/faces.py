@@ -46,4 +46,5 @@ def load(place: str) -> Any:
 
 def is_there(place: str) -> bool:
     """Return whether the feature of a place has not been removed."""
-    return find_spec(place.partition(":")[0].rpartition(".")[0]) is not None
+    package = find_spec(place.partition(":")[0].rpartition(".")[0])
+    return package is not None and package.origin is not None  # a folder with caches alone has none

@@ -73,7 +73,7 @@ _SCRIPTS = {
 
 @lru_cache(maxsize=10_000)
 def language_of(text: str) -> str:
-    """Return the language of a text, or the script if that is clearer; "" if neither is clear."""
+    """Return the language of a text, or the name of its script if that is not the Latin one; "" if neither is clear."""
     if script := _script(text):
         return script
     plain = text.replace("’", "'").casefold()

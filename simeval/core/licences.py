@@ -58,7 +58,11 @@ class JudgeLicence:
     def __str__(self) -> str:
         found = f"near misses {self.near_misses}, right answers {self.right_answers}"
         found += f", near misses of runs since {self.in_runs}" if self.in_runs else ""
-        found += f"; on {self.changed} another model answered by this name: test it again" if self.changed else ""
+        found += (
+            f"; on {self.changed} another model answered by this name: remove its kept canary answers and test it again"
+            if self.changed
+            else ""
+        )
         word = "licensed" if self.is_licensed else "NOT LICENSED"
         return f"judge {self.judge} ({self.form}): {word}, tested {self.tested:%Y-%m-%d}: {found}"
 

@@ -88,7 +88,7 @@ class Example:
         return found
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns for scorers: inputs, reference outputs and metadata; the later wins if names are equal.
+        """Return the columns for scorers: inputs, reference outputs and metadata; of equal names the first wins.
 
         The reference output that is the only one, or is called "output", or the text of a reference message, is also
         the column "reference". The messages of a chat are the column "messages".

@@ -318,8 +318,8 @@ class ExperimentDocument(RunHead):
     categories: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     expectations: Sequence[ExpectationDocument] = ()
     failures: Mapping[str, int] = field(default_factory=dict)
-    keys: Sequence[str]
-    values: Mapping[str, Sequence[float | None]]
+    keys: Sequence[str] = ()
+    values: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     crashed: frozenset[int] = frozenset()
     answered: Sequence[Mapping[str, Any]] = ()
     printed: Sequence[Sequence[Mapping[str, Any]]] = ()

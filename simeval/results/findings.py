@@ -1,4 +1,4 @@
-"""What is known of an expectation beside its verdicts: how attacks, judges, turns and users of a mix fared."""
+"""What is known of an expectation beside its verdicts: how attacks, judges, turns, rows and users fared."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,6 @@ def personas_of(
             met[name].append(not speaks_against(result, evaluators))
     if not met:
         return ()
-    from simeval.stats.binomial import clopper_pearson
     from simeval.stats.multiple import holm
     from simeval.stats.two_sample import fisher
 
@@ -136,7 +135,7 @@ class Attempts:
         return cls(
             attempts=len(looked),
             succeeded=sum(each.value > 0 for each in looked),
-            breaches=kinds,
+            breaches=dict(kinds),
             attackers={each.name: (each.n - each.met, each.n) for each in personas if each.met < each.n},
             without_reply=sum(isinstance(each, Failure) and each.is_no_reply for each in results),
             at_most=bar.value if verdict.passed else min(ceil(upper * STEP) / STEP, 1.0),
@@ -381,7 +380,7 @@ def findings_of(
         ("cases", "cases", cases),
     )
     found = [
-        Finding(f"{of}: {each}", name, None if isinstance(each, str) else asdict(each))
+        Finding(f"{of}: {each}", name, asdict(each) if name and not isinstance(each, str) else None)
         for of, name, each in rows
         if each
     ]

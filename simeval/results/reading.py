@@ -25,7 +25,12 @@ def read_document(found: Mapping[str, Any], *, kept: Callable[[Json, int], bool]
 
 def read_shown(found: Mapping[str, Any], *, kept: Callable[[Json, int], bool] | None = None) -> RunDocument | None:
     """Return the document of a suite's run for a screen; None for an experiment, and if a version kept too little."""
-    read = read_document(found, kept=kept) if "scenarios" in found else None
+    from pydantic import ValidationError  # most results are never read back
+
+    try:
+        read = read_document(found, kept=kept) if "scenarios" in found else None
+    except (ValidationError, KeyError):
+        return None
     return read if isinstance(read, RunDocument) and read.has_words else None
 
 

@@ -239,8 +239,8 @@ def _broken(game: Game, found: Floats) -> Floats:
 def _first_tries(game: Game, prices: Prices, penalties: Floats, spending: Design) -> Stops:
     """Return the designs to go on from: the best plays at prices near the best, by several orders of preference.
 
-    They are the cheapest at high prices for broken promises, at higher ones, and at none; if all break one, the
-    spending design too.
+    They are the cheapest with broken promises at their price, the cheapest at ten times that, and the cheapest that
+    break none; if all break one, the spending design too.
     """
     found: dict[tuple[float, ...], tuple[Floats, Stops]] = {}
     for width in _WIDTHS:

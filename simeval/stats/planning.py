@@ -32,7 +32,7 @@ class FixedTest:
 
 @dataclass(frozen=True, slots=True)
 class FixedSample:
-    """The sizes of a fixed sample: the first that is enough, and the first after which every size is."""
+    """The sizes of a fixed sample: the first that is enough, and the first from which on every size is."""
 
     first: int
     safe: int

@@ -167,7 +167,7 @@ def test_runs_are_listed_shown_and_deleted(folder: Path) -> None:
 
     listed = simeval(folder, "runs").stdout
     report = simeval(folder, "show", run)
-    document = simeval(folder, "show", run[:15], "--json")
+    document = simeval(folder, "show", run[:-1], "--json")
     agreed = simeval(folder, "compare", "1.json", "1.json")
     unasked = simeval(folder, "delete", run)
     deleted = simeval(folder, "delete", run, "--yes")

@@ -299,7 +299,10 @@ class TestWhatRunsAdd:
         await engine(lambda _: judge_reply(8, "Fine."), store, canary_folder=folder).evaluate(self.suite("Friday"), app)
 
         assert ": licensed, tested" in before
-        with pytest.raises(DefinitionError, match="another model answered by this name: test it again"):
+        with pytest.raises(
+            DefinitionError,
+            match="another model answered by this name: remove its kept canary answers and test it again",
+        ):
             await self.judging(store, require_judge_test=True).evaluate(self.suite("Friday"), app)
 
     async def test_a_licence_from_before_runs_added_to_it_is_read(self) -> None:

@@ -335,6 +335,14 @@ async def test_an_app_that_names_each_turn_anew_is_warned_of(
 
 
 @pytest.mark.anyio
+async def test_it_is_noticed_among_many_conversations_at_once() -> None:
+    async with naming(lambda _: {"answer": "Yes.", "conversation_id": uuid4().hex}) as url:
+        [said] = await warned(HttpApp(url=url), scenario(sample_size=60))
+
+    assert "of its answer is new at every turn" in said
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("answer", "options"),
     [

@@ -170,7 +170,7 @@ class Timed(Wrapped):
             self._learn_of_all(taken)
 
     def _learn_of_all(self, taken: float | None) -> None:
-        """Record how long a call took; a role with too few calls gets less time if all others are quicker."""
+        """Record how long a call took; a role with too few calls gets less time if those of all roles are quicker."""
         before = self._of_all.seconds
         self._of_all.note(taken)
         if self._of_all.seconds < before:

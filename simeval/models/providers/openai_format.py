@@ -9,11 +9,12 @@ from math import exp
 from typing import Any
 
 from simeval.core.credentials import shown
-from simeval.errors import LONGEST_KEPT, ModelErrorKind, ModelUnusable
+from simeval.errors import ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.replies import Reply
 from simeval.models.protocol.request import LIMIT
 
+LONGEST_CACHED = 10_000  # characters of a text that is encoded once
 UNAUTHORIZED = 401  # no call with this key can succeed
 ELSEWHERE = frozenset({301, 302, 303, 307, 308})  # it redirects
 REFUSED = frozenset({400, 413, 422})  # the request is refused, not the caller
@@ -141,7 +142,7 @@ def body_of(asked: Mapping[str, Any]) -> bytes:
 
 def _message(message: Mapping[str, Any]) -> str:
     content = message.get("content")
-    if len(message) > 2 or not isinstance(content, str) or len(content) > LONGEST_KEPT:
+    if len(message) > 2 or not isinstance(content, str) or len(content) > LONGEST_CACHED:
         return dumps(message)
     return f'{{"role": "{message["role"]}", "content": {_text(content)}}}'
 

@@ -90,7 +90,7 @@ class HttpApp(DescribedApp):
                     reply.take(event.value)
             if reply.is_stream:
                 reply.settle()
-            if self._ids.listens:
+            if self._ids.listens_to(kept.given):
                 self._ids.hear(kept.given, reply.came, self.session_advice)
             return self._kept(with_cookies(kept, answer), reply, answer)
 

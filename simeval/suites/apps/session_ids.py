@@ -11,6 +11,7 @@ from simeval.suites.apps.templates import path_of
 
 Ids = Mapping[str, str]  # values that look like the name of a session, by their path in an answer
 TURNS = 48  # answers of a run that are looked at
+CONVERSATIONS = 16  # that they are from: the first answers of many at once prove nothing
 PROOF = 2  # conversations in which the name changes
 
 _ID_NAMES = re.compile(r"(session|thread|conversation|chat|dialog(ue)?|context)_?(id|key)", re.IGNORECASE)
@@ -44,10 +45,10 @@ class SessionIds:
     _last: dict[str, Ids] = field(default_factory=dict)
     _pairs: dict[str, tuple[Ids, Ids]] = field(default_factory=dict)
 
-    @property
-    def listens(self) -> bool:
-        """Whether another answer is needed."""
-        return self.left > 0 and not self.found
+    def listens_to(self, conversation: str) -> bool:
+        """Return whether another answer of a conversation is needed."""
+        is_looked_at = conversation in self._last or len(self._last) < CONVERSATIONS
+        return is_looked_at and self.left > 0 and not self.found
 
     def hear(self, conversation: str, body: str, advice: Callable[[str], str]) -> None:
         """Take in an answer; `advice` gives the words on a name at a path that changes."""

@@ -119,7 +119,8 @@ class SocketApp(DescribedApp):
     and its value, such as {"type": "done"}; then their texts are joined.
 
     An app that `greets` sends frames before the first message; they open the conversation, and answer nothing. Unless
-    this is given, the first conversation finds it out: it listens before it asks, and once more after the answer.
+    this is given, it is found out: the first conversation listens before it asks and after the answer, and a second,
+    silent connection is watched for ten seconds.
 
     Raises DefinitionError for invalid arguments, when it is made, and for a variable that is not set, when it is
     opened.
