@@ -117,8 +117,8 @@ class Recorder:
             raise
 
     async def _write(self, batch: list[_Item]) -> None:
-        if self._journal is None or self._error is not None:
-            return
+        if self._journal is None or self._error is not None or not (batch or self._run_id):
+            return  # a run that has not begun has no signs of life
         entries, now = [item.entry for item in batch], anyio.current_time()
         at_end = sum(isinstance(entry, RunResult) for entry in entries)
         if now >= self._next_heartbeat or not batch or at_end:
