@@ -20,6 +20,7 @@ from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Completion
 from simeval.models.providers.offline import OfflineModel
 from simeval.testing import MemoryJournal
+from tests.support.stores import begun
 
 pytestmark = pytest.mark.anyio
 
@@ -96,7 +97,8 @@ class TestBudgets:
     async def test_calls_are_in_the_journal_after_a_second_though_nothing_else_is_written(self) -> None:
         journal, spent = Telling(7), Usage()
 
-        async with Recorder(journal, lambda: Heartbeat(seconds=0.0, usage={"user": replace(spent)})):
+        async with Recorder(journal, lambda: Heartbeat(seconds=0.0, usage={"user": replace(spent)})) as recorder:
+            await recorder.begin(begun())
             spent.calls = 7
             are_known = await anyio.to_thread.run_sync(journal.knows.wait, 3.0)
 
