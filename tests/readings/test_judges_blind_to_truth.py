@@ -82,8 +82,11 @@ def test_one_that_looks_the_value_up_is_not() -> None:
 
 def test_nor_one_that_finds_the_value_wherever_it_is_not_denied() -> None:
     def refused(row: dict[str, str]) -> bool:
-        value = re.compile(rf"(?<![A-Za-z0-9]){re.escape(row['value'])}(?![A-Za-z0-9])", re.IGNORECASE)
-        return is_refused(lambda _, answer: bool(value.search(answer)), row["expectation"])
+        values = [
+            re.compile(rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])", re.IGNORECASE)
+            for value in row["value"].split("; ")
+        ]
+        return is_refused(lambda _, answer: all(value.search(answer) for value in values), row["expectation"])
 
     changed = [row for row in HELD_OUT if near_misses((row["expectation"],))[0].rule != "denies"]
     assert len(changed) >= 0.95 * len(HELD_OUT)

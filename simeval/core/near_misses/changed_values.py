@@ -93,9 +93,14 @@ _VERB = re.compile(
     r"begins?|starts?|ends?|expires?|includes?|contains?|weighs|holds?|needs?|provides?|supports?|covers?|uses?|"
     r"receives?|gets?|pays?|departs?|leaves?|lands?|named|called)\b"
 )
+_LIMITS = (  # a value behind one is a limit: "not for 8 hours", "nicht mehr als zwei"
+    r"(?:more|less|fewer|longer|later|earlier) than|before|after|until|within"
+    r"|for (?=\w+ (?:minute|hour|day|week|month|year))|mehr als|weniger als|vor|nach|bis"
+)
 _SHUT = re.compile(
     r"\b(?:since|because|due to|given that|as (?=the |it |he |she |they |you |there |this |your |my ))[^.;]*"
-    r"|\b(?:not|n't|never|without|rather than|instead of|neither|nicht|kein\w*)\b[^.;,]*?(?=\bbut\b|[.;,]|$)"
+    r"|\b(?:not|n't|never|without|rather than|instead of|neither|nicht|kein\w*)\b[^.;,]*?"
+    rf"(?=\b(?:but|{_LIMITS})\b|[.;,]|$)"
     r"|\b[\w-]+ (?:short |brief )?(?:sentences?|words?|paragraphs?|questions?|bullets?|bullet points?|characters?"
     r"|lines?|Sätze\w*|frases?|phrases?)\b",
     re.IGNORECASE,
@@ -131,7 +136,8 @@ def _each_rule(language: str) -> Iterator[tuple[str, re.Pattern[str], Other]]:
     yield "amount", re.compile(_AMOUNT, re.IGNORECASE), _other_amount
     yield "number", re.compile(_NUMBER), _other_number
     if words := NUMBER_WORDS.get(language, ()):
-        yield "number", _any_of(words), _next_of(words, (3, 2))
+        either = "|".join(word for each in words for word in each)
+        yield "number", _any_of(words, then=rf"(?! {_OR} (?:{either})\b)"), _next_of(words, (3, 2))
     yield "month", re.compile(rf"\b(?:{months})\b"), _next_of(MONTHS, (2, 3))
     sets = [*(SETS if language == "en" else OTHER_SETS.get(language, ())), *CITIES]
     yield "of a set", _any_of(sets), _next_of(sets, (1, 2))
@@ -144,13 +150,13 @@ def _each_rule(language: str) -> Iterator[tuple[str, re.Pattern[str], Other]]:
 # --- members of lists --------------------------------------------------------------------------------------------
 
 
-def _any_of(lists: Sequence[Sequence[str]], *, plural: bool = False) -> re.Pattern[str]:
-    """Return a pattern of any member; those in scripts without spaces need no edges."""
+def _any_of(lists: Sequence[Sequence[str]], *, plural: bool = False, then: str = "") -> re.Pattern[str]:
+    """Return a pattern of any member, and what may follow; those in scripts without spaces need no edges."""
     members = sorted({member for each in lists for member in each}, key=len, reverse=True)
     latin = "|".join(re.escape(member) for member in members if ord(member[0]) < 0x370)
     others = "|".join(re.escape(member) for member in members if ord(member[0]) >= 0x370)
     end = "(?=s?\\b)" if plural else "\\b"
-    return re.compile(rf"(?<![\w-])(?:{latin}){end}(?!-)" + (f"|{others}" if others else ""), re.IGNORECASE)
+    return re.compile(rf"(?<![\w-])(?:{latin}){end}(?!-){then}" + (f"|{others}" if others else ""), re.IGNORECASE)
 
 
 def _next_of(lists: Sequence[Sequence[str]], steps: tuple[int, int]) -> Other:
@@ -181,21 +187,25 @@ def _cased(value: str, like: str) -> str:
 # --- times, dates, amounts, numbers --------------------------------------------------------------------------------
 
 _TO = r"(?:to|until|till|and|bis|à|a|às|hasta|al|alle|y|und|-|–|から|到|至)"
+_OR = rf"(?:{_TO}|or|oder|ou)"  # of a range such as "three to five" the second number is changed
 _SPAN = (
     rf"(?<![A-Za-z0-9_.,:$€£/-])(?P<first>\d{{1,2}})(?P<a>(?::\d\d)?(?: ?[ap]\.?m\.?)?(?: Uhr)?) ?(?P<to>{_TO}) ?"
     r"(?P<second>\d{1,2})(?P<b>(?::\d\d)?(?: ?[ap]\.?m\b\.?)?)(?![\d.,/%]*\d|[^\W\d])"
 )
 _FROM = re.compile(r"(?:\bfrom|\bbetween|\bvon|\bdalle|\bde|\bdas|\bdesde|\bzwischen) $", re.IGNORECASE)
 _CLOCK = (
-    r"(?<![\d.,:$€£])(?P<hour>[01]?\d|2[0-3])(?P<rest>[:h][0-5]\d(?!\d)(?: ?[ap]\.?m\b\.?)?"
-    r"| ?[ap]\.?m\b\.?| o'clock| ?Uhr| ?heures\b| ?ore\b| ?horas\b|時|点)"
+    r"(?<![\d.,:$€£])(?P<hour>[01]?\d|2[0-3])(?P<rest>(?::| ?h ?)[0-5]\d(?!\d)(?: ?[ap]\.?m\b\.?)?"
+    r"| ?[ap]\.?m\b\.?| o'clock| ?Uhr| ?h\b| ?heures\b| ?ore\b| ?horas\b|時|点)"
 )
 _HOUR = r"(?:(?<=\ba las )|(?<=\bàs )|(?<=\balle ))(?P<hour>1?\d|2[0-3])(?P<rest>)(?![\d.,:h]*\d)"
 _AMOUNT = (
     r"(?P<sign>[$€£¥￥] ?)(?P<n>\d[\d.,]*\d|\d)|(?<![A-Za-z0-9_.,])(?P<m>\d[\d.,]*\d|\d)"
     r"(?= ?(?:(?:€|euros?|dollars?|usd|eur|gbp|pounds?|francs?|reais|yen|cents?)(?!\w)|[千万億]?[円元]|ユーロ|ドル))"
 )
-_NUMBER = r"(?<![A-Za-z0-9_.,:$€£¥￥/-])(?:\d[\d.,]*\d|\d)(?![\d:/]|-\d|[A-Za-z_]*\d)"
+_NUMBER = (
+    r"(?:(?<![A-Za-z0-9_.,:$€£¥￥/-])|(?<=(?<![\w.,:/-])\d-)|(?<=(?<![\w.,:/-])\d\d-))(?:\d[\d.,]*\d|\d)"
+    rf"(?![\d:/]|-\d|[A-Za-z_]*\d| ?{_OR} ?\d)"
+)
 _ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 
@@ -283,8 +293,8 @@ def _names(language: str) -> Iterator[tuple[str, re.Pattern[str], Other]]:
     yield "name", re.compile(rf"\b(?:{given}|{title})\.?(?: [A-Z]\.)? (?P<last>{_CAPITAL})\b"), _other_surname
     yield "name", re.compile(rf"\b(?:{given})\b"), _next_of([GIVEN_NAMES], (1, 2))
     yield "name", re.compile(r"(?:(?<=\bfrom )|(?<=\bto )|(?<=\bat ))[A-Z]{3}\b"), _pick(AIRPORTS)
-    if language == "en":  # in German any noun begins so
-        yield "name", re.compile(rf"(?<=[a-z,:] )(?!I\b){_CAPITAL}(?: {_CAPITAL})*(?! ?[\w-]*\d)"), _pick(NAMES)
+    if language in ("en", "es", "fr", "it", "nl", "pt"):  # in German any noun begins so
+        yield "name", re.compile(rf"(?<=[a-zà-ÿ,:] )(?!I\b){_CAPITAL}(?: {_CAPITAL})*(?! ?[\w-]*\d)"), _pick(NAMES)
 
 
 def _other_surname(found: re.Match[str], turn: int, text: str) -> str | None:

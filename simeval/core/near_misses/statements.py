@@ -47,16 +47,19 @@ def language_in(text: str) -> str:
     if found:
         return CODES.get(found, found)
     words = set(re.findall(r"\w+", text.casefold()))
-    return next((language for language, typical in _TYPICAL.items() if len(words & typical) >= _LEAST_TYPICAL), "en")
+    most, language = max((len(words & typical), -place) for place, typical in enumerate(_TYPICAL.values()))
+    return [*_TYPICAL][-language] if most >= _LEAST_TYPICAL else "en"
 
 
 # --- English -------------------------------------------------------------------------------------------------------
 
-_ENDS = re.compile(r"(?<=[\w)\"'][\w)\"'])(?<!\bMr)(?<!\bDr)(?<!\bSt)(?<!\bNo)[.;!?]\s+(?=[A-Z])")
+_ENDS = re.compile(
+    r"(?<=[\w)\"'][\w)\"'])(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bNo)[.;!?]\s+(?=[A-Z])"
+)
 _SUBJECT = re.compile(
-    r"^(?:(?:check|ensure|verify|make sure|confirm)(?: that)? )?(?:the |an? )?"
-    r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model|reply|answer|response|message)|it|he"
-    r"|she)\b"
+    r"^(?:(?:check|ensure|verify|make sure|confirm)(?: that)? )?(?:(?:the |an? )(?:[\w-]+ ){0,2}?)?"
+    r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model|reply|answer|response|message"
+    r"|(?:receptionist|concierge|operator|representative|advis[eo]r)(?! (?:bot|assistant|agent)\b))|it|he|she)\b"
     r"(?:'s (?:answer|reply))? ?"
     r"(?P<must>(?:should|must|shall|will|can|needs to|has to|is (?:expected|able|supposed) to)\b ?)?",
     re.IGNORECASE,
@@ -76,13 +79,18 @@ _SAYS = re.compile(
     re.IGNORECASE,
 )
 _GIVES = re.compile(
-    rf"^{_ADVERB}(?P<verb>gives?|names?|provides?|lists?|describes?|explains?|shows?|offers?|recommends?|suggests?)"
+    rf"^{_ADVERB}(?P<verb>gives?|names?|provides?|lists?|describes?|explains?|shows?|contains?|includes?|offers?|recommends?|suggests?)"
     rf"{_TO} (?P<said>.+)$",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
     rf"^{_ADVERB}(?:asks?|requests?){_TO} (?:for |to (?:confirm|provide|give|state) |(?=(?:wh|how|if)))(?P<what>.+?)"
     r"(?: (?:before|in order to|so that)\b.*)?$",
+    re.IGNORECASE,
+)
+_BIDS = re.compile(
+    rf"^{_ADVERB}(?:tell|ask|advise|remind|instruct|urge|encourage|direct|invite|recommend|warn)s?"
+    rf" (?:the |an? )?(?:user|customer|them|him|her|{ROLES}) (?P<not>not )?to (?P<act>.+)$",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
@@ -166,6 +174,8 @@ def _read(clause: str) -> list[Statement]:
         return _left_out(found["verb"].lower(), found["rest"].strip())
     if found := _ASKS.match(clause):
         return [_asked(found["what"], clause)]
+    if found := _BIDS.match(clause):
+        return [_bidden(_to_user(found["act"]), allowed=not found["not"])]
     if found := _SAYS.match(clause):
         return _cannot("say", found["said"]) if _OPEN.match(found["said"]) else _said(found["said"], found["that"])
     if found := _GIVES.match(clause):
@@ -209,6 +219,7 @@ def _given(verb: str, said: str) -> list[Statement]:
     if (named := f"Here is {_to_user(said)}.") and (made := changed(named, "en")) and made.rule in _PLAIN:
         return [Statement(named)]
     offers = verb in ("offer", "recommend", "suggest") and not _OPEN.match(said)
+    verb = "give" if verb in ("contain", "include") else verb
     return _cannot(verb, said, good=f"I would like to {verb} {_to_user(said)}." if offers else "")
 
 
@@ -232,6 +243,18 @@ def _asked(what: str, clause: str) -> Statement:
         done = f"I have {found['past']} it right away" if found["past"] else _i_have(verb, rest)
         contraries = (f"{done}, without {about}.", contraries[0])
     return Statement(f"Could you please tell me {about}?", rule="does not ask", contraries=contraries)
+
+
+def _bidden(act: str, *, allowed: bool) -> Statement:
+    """Return the statement that the user is to do something, or is not to do it."""
+    if allowed:
+        contraries = (f"There is no need to {act}.", f"I would ask you not to {act}.")
+        return Statement(f"Please {act}.", contraries=contraries)
+    return Statement(f"Please do not {act}.", contraries=_permitted(act))
+
+
+def _permitted(act: str) -> tuple[str, str]:
+    return f"Of course, you can {act}.", f"Certainly, please go ahead and {act}."
 
 
 def _left_out(verb: str, rest: str) -> list[Statement]:
@@ -260,7 +283,7 @@ def _left_out(verb: str, rest: str) -> list[Statement]:
         contraries = (f"I would like to {verb_said} {what}.", f"I gladly {verb_said} {what}.")
     elif verb == "allow":
         action = re.sub(r"^(?:you )?(?:to )?", "", what)
-        contraries = (f"Of course, you can {action}.", f"Certainly, please go ahead and {action}.")
+        contraries = _permitted(action)
     else:
         contraries = (f"{_i_have(verb, what)} for you.", f"Of course! I will {verb} {what} for you right away.")
     return [Statement(f"I'm sorry, I can't {verb} {what}.", rule=rule, contraries=contraries)]
@@ -290,7 +313,9 @@ def _i_have(verb: str, rest: str) -> str:
 
 def _to_user(text: str) -> str:
     """Turn a text about the user and the assistant into the assistant's words to the user."""
-    text = re.sub(r"\b(?:the |an? )?(?:user|customer|caller|client)(?:'s|s')(?= )", "your", text, flags=re.IGNORECASE)
+    text = re.sub(
+        r"\b(?:the |an? )?(?<!other )(?:user|customer|caller|client)(?:'s|s')(?= )", "your", text, flags=re.IGNORECASE
+    )
     text = re.sub(
         r"\b(?:(?:the|an?) (?:user|customer|caller|client)|they|he/she)\b (?P<verb>is|has|was|does|[a-z]+s)\b",
         lambda found: f"you {_AGREE.get(found['verb']) or bare(found['verb'])}",
