@@ -19,11 +19,11 @@ from time import perf_counter, process_time
 
 import anyio
 import numpy as np
-from structlog.contextvars import get_contextvars
 
 from benchmarks.speed.engine import ROOT, server
 from benchmarks.suites import asking_what_it_can
 from simeval import Engine
+from simeval.core.logs import NAMED
 
 MODEL_SECONDS, APP_SECONDS, LOOK_SECONDS = 2.0, 0.5, 0.05
 HEADER = ("in flight", "trials", "wall s", "CPU ms/call", "RSS MB", "files", "lag p50", "p99", "most", "ahead", "end s")
@@ -55,7 +55,7 @@ async def measure(url: str, in_flight: int, scenarios: int, trials: int) -> dict
 
     async def app(messages: list[dict[str, str]]) -> str:
         if len(messages) == 1:
-            look.begun[str(get_contextvars().get("scenario"))] += 1
+            look.begun[str(NAMED.get().get("scenario"))] += 1
         await anyio.sleep(APP_SECONDS)
         return "I answer questions, book meetings and translate texts."
 

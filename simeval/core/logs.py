@@ -8,17 +8,15 @@ knows other secrets takes them out.
 import json
 import logging
 import sys
-from collections.abc import Mapping, MutableMapping
-from contextvars import Context
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
-
-import structlog
-from structlog.stdlib import BoundLogger
-from tqdm import tqdm
 
 from simeval.core.redaction import Redactor
 from simeval.core.tables import printable
@@ -52,12 +50,6 @@ class _Event:
         return [_block(name, str(value)) for name, value in self.fields.items() if _is_long(value)]
 
 
-def _as_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
-    """Hand an event to the standard logger, with its fields beside it, too."""
-    message, fields = event.pop("event"), {name: _clean(value) for name, value in event.items()}
-    return {"msg": _Event(str(_clean(message)), fields), "extra": {"fields": fields}}
-
-
 def event_of(record: logging.LogRecord) -> str:
     """Return the text of an event, without its fields."""
     return record.msg.text if isinstance(record.msg, _Event) else record.getMessage()
@@ -67,16 +59,43 @@ def _clean(value: Any) -> Any:
     return _SHAPES.clean(value) if isinstance(value, str) else value
 
 
-def _logger(name: str) -> BoundLogger:
-    made: BoundLogger = structlog.wrap_logger(
-        logging.getLogger(name),
-        processors=[structlog.stdlib.filter_by_level, structlog.contextvars.merge_contextvars, _as_record],
-        wrapper_class=BoundLogger,
-    ).bind()  # an unbound logger looks for its configuration at every call
-    return made
+class Log:
+    """A standard logger whose events have fields beside their text: those given, after those of `named`."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+        self.is_enabled_for = self._logger.isEnabledFor
+
+    def debug(self, text: str, /, **fields: Any) -> None:
+        self._write(logging.DEBUG, text, fields)
+
+    def info(self, text: str, /, **fields: Any) -> None:
+        self._write(logging.INFO, text, fields)
+
+    def warning(self, text: str, /, **fields: Any) -> None:
+        self._write(logging.WARNING, text, fields)
+
+    def error(self, text: str, /, **fields: Any) -> None:
+        self._write(logging.ERROR, text, fields)
+
+    def _write(self, level: int, text: str, fields: Mapping[str, Any]) -> None:
+        if self.is_enabled_for(level):
+            found = {name: _clean(value) for name, value in {**NAMED.get(), **fields}.items()}
+            self._logger.log(level, _Event(_clean(text), found), extra={"fields": found}, stacklevel=3)
 
 
-log, details = _logger(LOGGER), _logger(DETAILS)
+log, details = Log(LOGGER), Log(DETAILS)
+NAMED: ContextVar[Mapping[str, Any]] = ContextVar("named", default=MappingProxyType({}))
+
+
+@contextmanager
+def named(**fields: Any) -> Iterator[None]:
+    """Add fields to all events logged within this."""
+    token = NAMED.set({**NAMED.get(), **fields})
+    try:
+        yield
+    finally:
+        NAMED.reset(token)
 
 
 def warn_all(message: str) -> None:
@@ -133,6 +152,8 @@ class _BesideTheBar(logging.Handler):
         self.warned: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        from tqdm import tqdm  # 20 ms, and most commands log nothing
+
         self.warned += [event_of(record)] if record.levelno == logging.WARNING else []
         written(sys.stderr, partial(tqdm.write, self.format(record), file=sys.stderr))
 

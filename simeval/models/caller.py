@@ -138,10 +138,10 @@ class Caller:
 
     async def _asked(self, request: Request, read: Callable[[Completion], T], tries: "_Tries") -> T:
         """Make one call and read its reply."""
-        if log.isEnabledFor(DEBUG):
+        if log.is_enabled_for(DEBUG):
             self._log("prompt", request, _rendered(request))
         completion = await self._complete(request, tries)
-        if log.isEnabledFor(DEBUG):
+        if log.is_enabled_for(DEBUG):
             self._log("reply", request, completion.text)
         try:
             answer = read(completion)

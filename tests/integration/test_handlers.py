@@ -12,7 +12,6 @@ from unittest.mock import Mock
 
 import anyio
 import pytest
-from structlog.contextvars import clear_contextvars, get_contextvars
 
 from simeval import (
     AppResponse,
@@ -21,6 +20,7 @@ from simeval import (
     QuantileEvaluator,
     SuccessRateEvaluator,
 )
+from simeval.core.logs import NAMED
 from simeval.core.trial import TrialConversation
 from simeval.errors import DefinitionError, RunStopped
 from simeval.scorers import metrics
@@ -61,19 +61,19 @@ class TestHandlers:
         assert threading.get_ident() not in threads
 
     @pytest.mark.parametrize("is_async", [True, False])
-    async def test_a_handler_that_clears_the_log_context_clears_its_own_alone(self, is_async: bool) -> None:
+    async def test_a_handler_that_changes_the_log_context_changes_its_own_alone(self, is_async: bool) -> None:
         seen: list[Any] = []
 
         async def answer(message: str) -> str:
-            clear_contextvars()
+            NAMED.set({})
             return "ok"
 
         def answer_in_thread(message: str) -> str:
-            clear_contextvars()
+            NAMED.set({})
             return "ok"
 
         def write(_: Any) -> dict[str, Any]:
-            seen.append(get_contextvars().get("trial"))
+            seen.append(NAMED.get().get("trial"))
             return user_reply(f"And what of {len(seen)}?", goes_on=True)
 
         model = ScriptedModel({"user": write, "judge": [judge_reply(9)]})

@@ -6,11 +6,9 @@ from logging import DEBUG
 from traceback import format_exception
 from typing import Protocol
 
-from structlog.contextvars import bound_contextvars
-
 from simeval.core.capture import STOPS_THE_RUN
 from simeval.core.conversation import Beginning, Conversation, Ending, Message
-from simeval.core.logs import log
+from simeval.core.logs import log, named
 from simeval.core.redaction import cleaned
 from simeval.core.trial import UNNEEDED, Failure, Stage, Trial, TrialConversation, failure_of
 from simeval.engine.actors.app import App, AppSession, Memory
@@ -75,13 +73,13 @@ class Dialogue:
         ended: Ending = "settled"
         failure: Failure | None = UNNEEDED  # remains if the scope is cancelled
         said = list(beginning.messages)
-        with bound_contextvars(scenario=title, trial=trial.index):
+        with named(scenario=title, trial=trial.index):
             with self.demand.scope(trial) as scope:
                 session = self.app.open(beginning, memory, scope, toolbox)
                 ended, failure = await self._held(user, session, said, ear)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
-            if log.isEnabledFor(DEBUG):
+            if log.is_enabled_for(DEBUG):
                 log.debug("conversation", transcript=str(held.conversation), ended=held.conversation.ended)
         return held
 
@@ -106,7 +104,7 @@ class Dialogue:
             raise
         except OF_ONE_TRIAL as error:
             failure = failure_of(error, "simulator", clean=self.clean)
-            if failure.stage in ("app", "app_access") and log.isEnabledFor(DEBUG):
+            if failure.stage in ("app", "app_access") and log.is_enabled_for(DEBUG):
                 log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
             return ENDED_BY.get(failure.stage, "model_error"), failure
         finally:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import anyio
-from structlog.contextvars import bound_contextvars
 
 from simeval.core.capture import Caught, capture
+from simeval.core.logs import named
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation
 from simeval.engine.actors.measuring import cleaned_score, failure_to_measure
 from simeval.engine.flow.demand import Demand
@@ -39,7 +39,7 @@ class Judge:
         else:
             results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
             unjudged = {place: held.failure for place, each in enumerate(plan.measures) if held.failure and _asks(each)}
-            with bound_contextvars(scenario=plan.title, trial=held.trial.index), self.demand.scope(held.trial):
+            with named(scenario=plan.title, trial=held.trial.index), self.demand.scope(held.trial):
                 results = await self._measure_all(plan, held, {**known, **unjudged})
         if held.failure is not None and held.failure.is_no_reply:
             measured = zip(results, plan.measures, strict=True)

@@ -152,7 +152,7 @@ async def _rating(request: GradeRequest, judge: Caller, repeat: int, seed: int) 
     grade = await judge.ask(asked, request.reads, quoted_texts=heard)
     rests_on = "" if grade.message is None else f" (message {grade.message})"
     reasoning = f"{judge.redactor.clean(grade.reasoning)}{rests_on}"
-    if log.isEnabledFor(DEBUG):
+    if log.is_enabled_for(DEBUG):
         log.debug("grade", judge=judge.model.name, repeat=repeat, score=grade.score, reasoning=reasoning)
     if grade.score is None:
         raise CannotTell(judge.model.name, judge.redactor.clean(request.expected_behavior))

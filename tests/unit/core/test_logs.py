@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from simeval.core.logs import LOGGER, configure_logging, log
+from simeval.core.logs import LOGGER, configure_logging, log, named
 from simeval.core.settings import RetryConfig
 from simeval.models.caller import Caller
 from simeval.models.protocol.replies import Grade
@@ -173,3 +173,23 @@ def test_nothing_that_an_app_says_drives_the_terminal(
     log.warning("the app said \x1b[31m red", **fields)
 
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_events_have_the_fields_of_all_that_they_are_logged_within(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger=LOGGER), named(scenario="books"):
+        with named(trial=3):
+            log.info("answered", seconds=2)
+        log.info("left", scenario="another")
+    log.info("after")
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "answered scenario='books' trial=3 seconds=2",
+        "left scenario='another'",
+    ]
+
+
+def test_a_record_names_the_line_that_logged_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger=LOGGER):
+        log.info("here")
+
+    assert caplog.records[0].pathname == __file__
