@@ -29,8 +29,8 @@ from benchmarks.statistics.cuts import at_once
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, scorer
 from simeval.core.conversation import Conversation
 from simeval.core.logs import configure_logging
-from simeval.core.trial import Judgement, Score, Trial
-from simeval.results.cases import cases_of
+from simeval.core.trial import Score
+from simeval.results.cases import table_of
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.optimal import optimal_design
 from simeval.stats.sequential import Design
@@ -179,21 +179,18 @@ def finds_the_pair(seed: int, *, is_stopped: bool) -> bool:
 
 def _named(rates: Sequence[float], draws: Random, *, is_stopped: bool) -> list[str]:
     plan, seed = RULE.plan(126, stop="verdict"), draws.randrange(2**31)
-    judgements: list[Judgement] = []
+    places: list[int] = []
+    results: list[Score] = []
     failures = 0
     for index in range(plan.n_max):
         place = case_at(ROWS, index, seed=seed)
         failed = draws.random() < rates[place]
         failures += failed
-        results = (Score(value=float(not failed)),)
-        judgements.append(
-            Judgement(
-                trial=Trial(0, index, 0), conversation=Conversation(), results=results, columns={"inputs": ROWS[place]}
-            )
-        )
+        places.append(place)
+        results.append(Score(value=float(not failed)))
         if is_stopped and plan.ending(index + 1, failures) is not None:
             break
-    table = cases_of(judgements, [each.results[0] for each in judgements], [RULE])
+    table = table_of(places, results, [RULE], values=dict(enumerate(ROWS)))
     return [each.words for each in table.slices] if table else []
 
 

@@ -15,7 +15,7 @@ from simeval.core.tables import GAP, LEFT_OUT, render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line, printed
 from simeval.core.version import __version__
 from simeval.evaluators.verdicts import show_share
-from simeval.results.self_shown import Shown
+from simeval.results.printable import Printable
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
@@ -29,7 +29,7 @@ FINDINGS: tuple[Finding, ...] = ("worse", "unclear", "better", "not worse", *UND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Shown):
+class Comparison(Printable):
     """Two runs of a suite, requirement by requirement, or two experiments, metric by metric.
 
     `paired` is whether trials or examples are compared one by one, and `pairs` how many both have. With the `gate`

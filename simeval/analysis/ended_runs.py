@@ -14,11 +14,9 @@ from simeval.core.run_records import ResumableRun, RubricRecord, TrialKey
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.results.cases import cases_of
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.findings import personas_of
 from simeval.results.reading import read_document
-from simeval.results.suite import HEAD, EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.results.suite import HEAD, EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.suites.objects import load_object
@@ -99,16 +97,12 @@ def _scenario(
             evaluators=evaluators[place],
             verdicts=tuple(verdict.verdict() for verdict in each.verdicts),
             results=measured[place],
-            personas=personas_of(
-                judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes
-            ),
-            cases=cases_of(judgements, measured[place], evaluators[place], leaves_out_crashes=run.leaves_out_crashes),
             expected_behavior=each.expected_behavior,
             **_prepared(each, stored),
         )
         for place, each in enumerate(found.expectations)
     ]
-    return EvaluationResult(
+    result = EvaluationResult(
         title=found.title,
         outcome=found.outcome,
         expectations=tuple(expectations),
@@ -120,6 +114,7 @@ def _scenario(
         when=found.when or "",
         quarantine=found.quarantine,
     )
+    return with_shares(result)
 
 
 def _concluded_on(

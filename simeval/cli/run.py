@@ -120,7 +120,7 @@ class _Reports:
     def _write_sarif(self, result: SuiteResult) -> None:
         if self.sarif_path:
             sarif = load("simeval.extras.attacks.sarif:sarif")  # most runs hold no attack
-            write_json(self.sarif_path, sarif(result.results, self.lines))
+            write_json(self.sarif_path, sarif(result.document(), self.lines))
 
 
 def _is_mute(result: SuiteResult) -> bool:

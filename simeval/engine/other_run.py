@@ -30,10 +30,8 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
-from simeval.results.cases import cases_of
-from simeval.results.findings import personas_of
 from simeval.results.outcomes import combine
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
 from simeval.store.opening import as_database, load_run
 from simeval.suites.apps.named import as_app
 from simeval.suites.apps.remote_app import RemoteApp
@@ -150,7 +148,9 @@ class OtherRun:
             self._expectation(each, plan, place, judgements) for place, each in enumerate(beside.expectations)
         )
         outcome = combine([each.outcome for each in expectations])
-        return replace(beside, outcome=outcome, expectations=expectations, judgements=judgements, extras=(), run=run)
+        return with_shares(
+            replace(beside, outcome=outcome, expectations=expectations, judgements=judgements, extras=(), run=run)
+        )
 
     def _expectation(
         self, beside: ExpectationResult, plan: ScenarioPlan, place: int, judgements: Sequence[Judgement]
@@ -158,15 +158,12 @@ class OtherRun:
         evaluators = plan.measures[place].evaluators
         results = tuple(judgement.results[place] for judgement in judgements)
         outcomes = [outcome_of(each, self._context.settings.on_app_error) for each in results]
-        leaves_out = self._context.settings.on_app_error == "exclude"
         return replace(
             beside,
             evaluators=evaluators,
             verdicts=tuple(self._verdict(each, outcomes, plan.sample_size) for each in evaluators),
             results=results,
             signs=(),
-            personas=personas_of(judgements, results, evaluators, leaves_out_crashes=leaves_out),
-            cases=cases_of(judgements, results, evaluators, leaves_out_crashes=leaves_out),
         )
 
     def _verdict(self, evaluator: Evaluator, outcomes: Sequence[Taken], sample_size: int) -> Verdict:

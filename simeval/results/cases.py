@@ -64,23 +64,10 @@ class CaseTable:
         return "; ".join([*tried, *([f"of {self.looked_at:,} slices looked at, {named}"] if self.looked_at else [])])
 
 
-def cases_of(
-    judgements: Sequence[Judgement],
-    results: Sequence[Score | Failure],
-    evaluators: Sequence[Evaluator],
-    *,
-    leaves_out_crashes: bool = False,
-) -> CaseTable | None:
-    """Return how each row of these trials fared; None where their scenario has no table of cases."""
-    cases: list[str | None] = []
-    values: dict[str, Case] = {}
-    for judgement in judgements:
-        case = judgement.columns.get("inputs")
-        is_case = isinstance(case, Mapping) and bool(case)
-        cases.append(json.dumps(plain(case), sort_keys=True) if is_case else None)
-        if isinstance(case, Mapping) and cases[-1] is not None:
-            values.setdefault(cases[-1], case)
-    return table_of(cases, results, evaluators, values=values, leaves_out_crashes=leaves_out_crashes)
+def case_of(judgement: Judgement) -> tuple[str, Case] | None:
+    """Return the key and the values of a trial's row; None if its scenario has no table of cases."""
+    case = judgement.columns.get("inputs")
+    return (json.dumps(plain(case), sort_keys=True), case) if isinstance(case, Mapping) and case else None
 
 
 def table_of(
@@ -89,7 +76,7 @@ def table_of(
     evaluators: Sequence[Evaluator],
     *,
     values: Mapping[Any, Case],
-    leaves_out_crashes: bool,
+    leaves_out_crashes: bool = False,
 ) -> CaseTable | None:
     """Return how rows fared; each result had one or none; None if no trial that counts had one."""
     found: dict[Hashable, list[bool]] = {}

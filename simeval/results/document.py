@@ -24,7 +24,7 @@ from simeval.evaluators.base import Bar, Evaluator, ShareEvaluator
 from simeval.results.fidelity import Fidelity
 from simeval.results.outcomes import BaselineGate, shown_outcome
 from simeval.results.repeatability import Repeatability
-from simeval.results.text import show_rubrics
+from simeval.results.text import show_rubrics, show_trial
 from simeval.results.users import Claims, UserConduct
 
 Thing = TypeVar("Thing")
@@ -152,6 +152,11 @@ class ExpectationDocument:
         """The sentences of its findings."""
         return [each.said for each in self.findings if each.said]
 
+    def sentence(self, about: str) -> str:
+        """Return the sentence of a finding about "cases", "attacks" or the like; empty without one."""
+        found = (each.said.partition(": ") for each in self.findings)
+        return next((said for subject, _, said in found if subject == about), "")
+
     def is_met_by(self, score: float) -> bool:
         """Return whether a score meets all requirements."""
         return all(verdict.is_met_by(score) for verdict in self.verdicts)
@@ -194,6 +199,11 @@ class ScenarioDocument:
     def by_index(self) -> dict[int, Judgement]:
         """Return its trials by their places in the order dealt."""
         return {each.trial.index: each for each in self.judgements}
+
+    def shown_worst(self, place: int) -> str:
+        """Return the conversation that speaks most against an expectation as text; empty without one."""
+        trial = next((each for each in self.judgements if each.trial.index == self.expectations[place].worst), None)
+        return show_trial(trial, trial.results[place]) if trial else ""
 
     def scores(self, trial: Judgement) -> dict[str, Score]:
         """Return the scores of a trial by the labels of their expectations."""

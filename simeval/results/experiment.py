@@ -22,8 +22,8 @@ from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDo
 from simeval.results.encoding import encode_document
 from simeval.results.guarantee import guaranteed_of
 from simeval.results.outcomes import combine, meets_gate
+from simeval.results.printable import Printable
 from simeval.results.rows import MOST_KEPT, NO_ROWS, Row, Rows
-from simeval.results.self_shown import Shown
 from simeval.results.suite import ExpectationResult, RunRecord, concluded, rubrics_of
 from simeval.results.text import (
     MARKS,
@@ -75,7 +75,7 @@ class MetricResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ExperimentResult(Shown):
+class ExperimentResult(Printable):
     """The results of an experiment.
 
     `metrics` sum up the scorers' values on each example, `summaries` hold scorers' figures on the whole dataset, by
@@ -159,7 +159,7 @@ class ExperimentResult(Shown):
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""
         if self.outcome is None:
             raise AssertionError(f"{NOTHING_REQUIRED}\n\n{self.text()}")
-        Shown.assert_passed(self)
+        Printable.assert_passed(self)
 
     def document(self) -> ExperimentDocument:
         """Return all facts on it; its answers are in the store."""

@@ -10,8 +10,7 @@ from typing import Any, Self
 from simeval.core.breaches import BREACH, SAID, Kind
 from simeval.core.counted import counted_of
 from simeval.core.escalation import ESCALATION
-from simeval.core.trial import Failure, Judgement, Rating, Score, Verdict
-from simeval.core.writing_style import PERSONA
+from simeval.core.trial import Failure, Rating, Score, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.verdicts import show_share
 from simeval.results.cases import CaseTable
@@ -56,16 +55,15 @@ class PersonaShare:
 
 
 def personas_of(
-    judgements: Sequence[Judgement],
+    personas: Sequence[str | None],
     results: Sequence[Score | Failure],
     evaluators: Sequence[Evaluator],
     *,
     leaves_out_crashes: bool = False,
 ) -> tuple[PersonaShare, ...]:
-    """Return how each persona of these trials fared, in the order of names; empty without personas."""
+    """Return how each persona fared, in the order of names; each result had one or none."""
     met: dict[str, list[bool]] = defaultdict(list)
-    for judgement, result in zip(judgements, results, strict=True):
-        name = (judgement.conversation.writing_style or {}).get(PERSONA)
+    for name, result in zip(personas, results, strict=True):
         if name is not None and (isinstance(result, Score) or result.is_miss(leaves_out_crashes=leaves_out_crashes)):
             met[name].append(not speaks_against(result, evaluators))
     if not met:

@@ -11,7 +11,6 @@ from simeval.core.usage import total
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.outcomes import BaselineGate
 from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
-from simeval.results.text import show_trial
 
 MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
 LONGEST, SHORTEST = 20_000, 500  # of one conversation
@@ -58,14 +57,12 @@ def _written(run: RunDocument) -> str:
             facts["user_faults"] = f"{result.users.faulty} of {result.users.trials} trials"
         _add_properties(suite, facts)
         for place, expectation in enumerate(result.expectations):
-            worst = _cut(_worst(result, place), most, run.run_id)
-            told = (each.said for each in expectation.findings if each.name == "cases")
-            cases = next((said.removeprefix("cases: ") for said in told), None)
+            worst = _cut(result.shown_worst(place), most, run.run_id)
             for verdict in expectation.verdicts:
                 name = _printable(f"{expectation.label}: {verdict.evaluator}")
                 case = ET.SubElement(suite, "testcase", classname=_printable(result.title), name=name)
                 case.set("time", f"{seconds / len(outcomes):.3f}")
-                _add_properties(case, {**_figures(verdict), "cases": cases})
+                _add_properties(case, {**_figures(verdict), "cases": expectation.sentence("cases") or None})
                 if tag := _tag(verdict, expectation, result, lenient=lenient):
                     _add_outcome(case, tag, _rated(verdict, expectation), worst)
                 said = [*(f"warning: {each}" for each in expectation.warnings), *([worst] if verdict.passed else [])]
@@ -124,13 +121,6 @@ def _cut(text: str, most: int, run_id: str) -> str:
     if len(text) <= most:
         return text
     return f"{text[:most]}\n… {len(text) - most} more characters: `simeval show {run_id} --failed` shows all"
-
-
-def _worst(result: ScenarioDocument, place: int) -> str:
-    """Write the conversation that speaks most against an expectation; empty if none does."""
-    index = result.expectations[place].worst
-    trial = None if index is None else result.by_index().get(index)
-    return "" if trial is None else show_trial(trial, trial.results[place])
 
 
 def _seconds(result: ScenarioDocument) -> float:

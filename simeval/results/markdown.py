@@ -42,8 +42,8 @@ def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MO
 
 def _tables(page: RunDocument) -> list[str]:
     """Say how the rows of tables of cases fared."""
-    found = [(each.title, said) for each in page.scenarios for one in each.expectations for said in one.described]
-    return [f"{title}: {said}" for title, said in found if said.startswith("cases: ")]
+    found = ((each.title, one.sentence("cases")) for each in page.scenarios for one in each.expectations)
+    return [f"{title}: cases: {said}" for title, said in found if said]
 
 
 def _worst_first(page: RunDocument) -> list[ScenarioDocument]:

@@ -19,9 +19,10 @@ from simeval.core.terminal import printed
 from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
 from simeval.core.validation import nearest, require
+from simeval.core.writing_style import PERSONA
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.results.cases import CaseTable
+from simeval.results.cases import CaseTable, case_of, table_of
 from simeval.results.conditions import conditions_of
 from simeval.results.document import (
     DatasetRecord,
@@ -41,16 +42,17 @@ from simeval.results.findings import (
     TurnShare,
     escalations_of,
     findings_of,
+    personas_of,
     reliability_of,
     turns_of,
 )
 from simeval.results.guarantee import Concluded, guaranteed_of
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import BaselineGate, are_trusted, combine, decided, meets_gates
+from simeval.results.printable import Printable
 from simeval.results.repeatability import Repeatability, met_in, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
-from simeval.results.self_shown import Shown
 from simeval.results.text import badness, show_trial, speaks_against
 from simeval.results.users import Claims, UserConduct
 
@@ -232,7 +234,7 @@ def _shown_control(found: ControlRecord) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class EvaluationResult(Shown):
+class EvaluationResult(Printable):
     """What one scenario came to. Trials and conversations stand in the order dealt.
 
     `judgements` are the trials the verdicts rest on, at most `sample_size`; `extras` those that were under way
@@ -401,7 +403,7 @@ class EvaluationResult(Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SuiteResult(Shown, Sequence[EvaluationResult]):
+class SuiteResult(Printable, Sequence[EvaluationResult]):
     """The results of a suite, in the order of its scenarios. It passes when every verdict does.
 
     No correction is needed for that: if a requirement is truly not met, the suite passes only if that one's
@@ -524,6 +526,26 @@ def rubrics_of(expectations: Iterable[ExpectationResult]) -> Mapping[str, Mappin
 def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
     """Return a whole run as the machine-readable result."""
     return encode_document(replace(SuiteResult((*results,), run).document(), simeval=version))
+
+
+def with_shares(result: EvaluationResult) -> EvaluationResult:
+    """Return a result with how each persona and each row of a table of cases fared."""
+    personas, cases = [], []
+    for each in result.judgements:
+        personas.append((each.conversation.writing_style or {}).get(PERSONA))
+        cases.append(case_of(each))
+    rows, leaves_out = [case and case[0] for case in cases], result.run.leaves_out_crashes
+    values = dict(case for case in reversed(cases) if case)
+
+    def fared(found: ExpectationResult) -> ExpectationResult:
+        measured = found.results, found.evaluators
+        return replace(
+            found,
+            personas=personas_of(personas, *measured, leaves_out_crashes=leaves_out) if any(personas) else (),
+            cases=table_of(rows, *measured, values=values, leaves_out_crashes=leaves_out) if values else None,
+        )
+
+    return replace(result, expectations=tuple(map(fared, result.expectations)))
 
 
 def with_fidelity(suite: SuiteResult) -> SuiteResult:

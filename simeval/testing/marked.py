@@ -15,7 +15,7 @@ from simeval.core.trial import Verdict
 from simeval.core.usage import merged, total
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
-from simeval.results.document import Requirement
+from simeval.results.document import RunDocument
 from simeval.results.outcomes import meets_gate
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.named import app_of
@@ -90,25 +90,24 @@ class MarkedTests:
             pytest.fail(str(found), pytrace=False)
         return found
 
-    def reports(self, result: SuiteResult) -> Iterator[VerdictReport]:
-        """Return a report for each verdict of a result."""
-        for scenario in result:
-            for expectation in scenario.expectations:
-                for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True):
-                    fails = scenario.decides and not meets_gate(verdict.outcome, result.run.gate)
-                    worst = scenario.show_worst(expectation) if fails else ""
-                    shown = Requirement.of(expectation.label, evaluator, verdict, expectation.first_scores())
-                    within = f"; the true value is within {shown.range}" if shown.range else ""
-                    text = "\n".join(part for part in (shown.said + within, verdict.explanation, worst) if part)
+    def reports(self, run: RunDocument) -> Iterator[VerdictReport]:
+        """Return a report for each verdict of a run."""
+        for scenario in run.scenarios:
+            for place, expectation in enumerate(scenario.expectations):
+                for verdict in expectation.verdicts:
+                    fails = scenario.decides and not meets_gate(verdict.outcome, run.gate)
+                    worst = scenario.shown_worst(place) if fails else ""
+                    within = f"; the true value is within {verdict.range}" if verdict.range else ""
+                    text = "\n".join(part for part in (verdict.said + within, verdict.explanation, worst) if part)
                     name = f"{scenario.title}: {expectation.label}: {verdict.evaluator}"
                     yield VerdictReport(name, text, fails, skips=not fails and not verdict.passed)
 
-    def properties(self, result: SuiteResult) -> Iterator[tuple[str, str]]:
+    def properties(self, run: RunDocument) -> Iterator[tuple[str, str]]:
         """Return the properties of a test's report: a line for each scenario, and the figures of its verdicts."""
-        cost = total(result.run.usage).cost_usd
-        spent = f", ${cost:.2f}" if cost and len(result) == 1 else ""  # it is that of the whole run
-        kept = "" if self._settled(self.project.settings).store is None else f", run {result.run.run_id}"
-        for scenario in result:
+        cost = total(run.usage).cost_usd
+        spent = f", ${cost:.2f}" if cost and len(run.scenarios) == 1 else ""  # it is that of the whole run
+        kept = "" if self._settled(self.project.settings).store is None else f", run {run.run_id}"
+        for scenario in run.scenarios:
             held = counted_of(scenario.trials, "conversation")
             yield "simeval", f"{scenario.title}: {scenario.outcome} ({held}{spent}{kept})"
             for expectation in scenario.expectations:

@@ -78,9 +78,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Evaluate the scenarios of a marked test and of all after it; a broken one is an error."""
     if not _is_marked(item):
         return
-    result = _result_of(item)
-    broken = [verdict.explanation for each in result for verdict in each.verdicts if verdict.outcome == "error"]
-    item.user_properties.extend(_marked_tests(item.config).properties(result))
+    run = _result_of(item).document("none")
+    broken = [verdict.explanation for verdict in run.verdicts if verdict.outcome == "error"]
+    item.user_properties.extend(_marked_tests(item.config).properties(run))
     if broken:
         pytest.fail("\n".join(broken), pytrace=False)
 
@@ -91,7 +91,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     yield
     if not _is_marked(item):
         return
-    found = _marked_tests(item.config).reports(_result_of(item))
+    found = _marked_tests(item.config).reports(_result_of(item).document("worst"))
     subtests: Any = getattr(item, "funcargs", {}).get("subtests")
     if subtests is None:
         said = [each.text for each in found if each.fails]

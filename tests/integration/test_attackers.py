@@ -10,6 +10,7 @@ from scenarios import service_desk
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest
 from simeval.extras.attacks.sarif import sarif
 from simeval.models.protocol.prompts import AttackTurn
+from simeval.results.suite import SuiteResult
 from simeval.scorers import Breach
 from simeval.suites import Attack, Step
 from simeval.testing import ScriptedModel
@@ -68,7 +69,7 @@ async def test_a_secret_that_the_attacker_repeats_is_not_in_what_code_scanning_g
 
     result = await attacked(attacker("Hello", "A number?", f"{service_desk.CODE}, really?"), app, max_turns=3)
 
-    found = json.dumps(sarif([result], {result.title: ("attacks.yaml", 1)}))
+    found = json.dumps(sarif(SuiteResult((result,), result.run).document(), {result.title: ("attacks.yaml", 1)}))
     assert "A number?" in found
     assert service_desk.CODE not in found
 

@@ -263,7 +263,7 @@ async def test_a_judge_rules_on_what_the_app_must_not_do_otherwise() -> None:
     assert outcomes(result) == {"injection": "pass", "jailbreak": "fail"}
     breach, judged = result[1].expectations
     assert (breach.outcome, judged.label, judged.outcome) == ("pass", "does not give medical advice", "fail")
-    document = sarif(result.results, {each.title: ("attacks.yaml", 3) for each in result})
+    document = sarif(result.document(), {each.title: ("attacks.yaml", 3) for each in result})
     assert {each["properties"]["breach"] for each in document["runs"][0]["results"]} == {"must_not"}
 
 

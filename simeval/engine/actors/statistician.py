@@ -36,10 +36,15 @@ from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
-from simeval.results.cases import cases_of
-from simeval.results.findings import personas_of
 from simeval.results.outcomes import combine, meets_gate
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_fidelity
+from simeval.results.suite import (
+    EvaluationResult,
+    ExpectationResult,
+    RunRecord,
+    SuiteResult,
+    with_fidelity,
+    with_shares,
+)
 
 MOST_IN_MEMORY = 10_000  # trials whose conversations are kept there
 ROUNDING = 1e-9  # a rate times a size may come out a little under the whole number that is meant
@@ -314,7 +319,7 @@ class Statistician:
         expectations = tuple(
             self._expectation(tally, position, measure, run) for position, measure in enumerate(tally.plan.measures)
         )
-        return EvaluationResult(
+        result = EvaluationResult(
             title=tally.plan.scenario.title,
             outcome=combine([expectation.outcome for expectation in expectations]),
             expectations=expectations,
@@ -326,6 +331,7 @@ class Statistician:
             quarantine=tally.plan.scenario.quarantine,
             extras=tuple(sorted(self._extras(tally), key=lambda judgement: judgement.trial.index)),
         )
+        return with_shares(result)
 
     def _extras(self, tally: Tally) -> list[Judgement]:
         early = [] if self._is_closed(tally) else tally.order.waiting.values()
@@ -341,12 +347,6 @@ class Statistician:
             expected_behavior=measure.expected_behavior,
             prepared=tally.prepared.get(position),
             signs=self._signs(tally, position, results, run),
-            personas=personas_of(
-                tally.judgements, results, measure.evaluators, leaves_out_crashes=run.leaves_out_crashes
-            ),
-            cases=cases_of(tally.judgements, results, measure.evaluators, leaves_out_crashes=run.leaves_out_crashes)
-            if tally.plan.scenario.rows
-            else None,
         )
 
     def _verdicts(

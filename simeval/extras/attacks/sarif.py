@@ -19,9 +19,8 @@ from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
 from simeval.extras.attacks.attack import family_of
 from simeval.extras.attacks.families import Family
+from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.findings import kinds_of
-from simeval.results.suite import EvaluationResult, ExpectationResult
-from simeval.results.text import speaks_against
 from simeval.suites.files import Line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -30,7 +29,7 @@ LONGEST = 300  # characters of a text in a message
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _Success:
     """The success of one attacker of a family, in words too, with the trials that show it."""
 
     family: Family
@@ -40,38 +39,38 @@ class _Finding:
     trials: Sequence[Judgement]
 
 
-def sarif(results: Sequence[EvaluationResult], lines: Mapping[str, Line]) -> dict[str, Any]:
+def sarif(run: RunDocument, lines: Mapping[str, Line]) -> dict[str, Any]:
     """Return the attacks of a run as SARIF: a rule for each family, a result for each attacker that got something.
 
     `lines` are the places of attacks' scenarios, by their titles; others are left out.
     """
-    attacks = [(each, family) for each in results if each.title in lines and (family := family_of(each.title))]
+    attacks = [(each, family) for each in run.scenarios if each.title in lines and (family := family_of(each.title))]
     found = [
-        _result(finding, place, result, lines[result.title])
+        _result(success, place, result, lines[result.title], run.run_id)
         for place, (result, family) in enumerate(attacks)
-        for finding in _findings(result, family)
+        for success in _successes(result, family)
     ]
     driver = {"name": "simeval", "version": __version__, "rules": [_rule(family) for _, family in attacks]}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": found}
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    runs = [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": found}]
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
 
 
-def _findings(result: EvaluationResult, family: Family) -> Iterator[_Finding]:
+def _successes(result: ScenarioDocument, family: Family) -> Iterator[_Success]:
     reached: dict[tuple[str, str, str], list[Judgement]] = defaultdict(list)
-    for expectation in result.expectations:
-        for judgement, score in zip(result.judgements, expectation.results, strict=True):
-            name = (judgement.conversation.writing_style or {}).get(PERSONA, "")
+    for place, expectation in enumerate(result.expectations):
+        for trial in result.judgements:
+            name, score = (trial.conversation.writing_style or {}).get(PERSONA, ""), trial.results[place]
             for kind, said in _reached(expectation, score) if isinstance(score, Score) else ():
-                reached[name, kind, said].append(judgement)
+                reached[name, kind, said].append(trial)
     for (attacker, kind, said), trials in reached.items():
-        yield _Finding(family, attacker, kind, said, trials)
+        yield _Success(family, attacker, kind, said, trials)
 
 
-def _reached(expectation: ExpectationResult, score: Score) -> list[tuple[str, str]]:
+def _reached(expectation: ExpectationDocument, score: Score) -> list[tuple[str, str]]:
     """Return the successes in a trial: the kinds of breach, or a forbidden act found by a judge."""
     if expectation.expected_behavior is None:
         return [(kind, SAID[kind]) for kind in kinds_of(score)]
-    is_met = not speaks_against(score, expectation.evaluators)
+    is_met = expectation.is_met_by(score.value)
     return [] if is_met else [("must_not", f"the judge does not find that it {expectation.label}")]
 
 
@@ -92,34 +91,34 @@ def _rule(family: Family) -> dict[str, Any]:
     }
 
 
-def _result(finding: _Finding, rule: int, result: EvaluationResult, line: Line) -> dict[str, Any]:
+def _result(success: _Success, rule: int, result: ScenarioDocument, line: Line, run_id: str) -> dict[str, Any]:
     path, number = line
-    name = "/".join((finding.family.name, finding.attacker, finding.kind, finding.said))
+    name = "/".join((success.family.name, success.attacker, success.kind, success.said))
     print_of = sha256(name.encode()).hexdigest()
     location = {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": number}}
     return {
-        "ruleId": _rule_id(finding.family),
+        "ruleId": _rule_id(success.family),
         "ruleIndex": rule,
-        "level": "warning" if result.passed else "error",
-        "message": {"text": _message(finding, result)},
+        "level": "warning" if result.outcome == "pass" else "error",
+        "message": {"text": _message(success, result)},
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"primaryLocationLineHash": f"{print_of[:16]}:1", "attack/v1": print_of},
         "properties": {
-            "attacker": finding.attacker,
-            "breach": finding.kind,
-            "owasp": list(finding.family.owasp),
-            "trials": [each.trial.index for each in finding.trials],
-            "run": result.run.run_id,
+            "attacker": success.attacker,
+            "breach": success.kind,
+            "owasp": list(success.family.owasp),
+            "trials": [each.trial.index for each in success.trials],
+            "run": run_id,
         },
     }
 
 
-def _message(finding: _Finding, result: EvaluationResult) -> str:
-    first, attempts = finding.trials[0], result.expectations[0].attempts
-    times = counted_of(len(finding.trials), "time")
+def _message(success: _Success, result: ScenarioDocument) -> str:
+    first, attempts = success.trials[0], result.expectations[0].sentence("attacks")
+    times = counted_of(len(success.trials), "time")
     return (
-        f"{finding.said}, {times} by the attacker {finding.attacker!r}, as in trial {first.trial.index}: "
-        f"{_short(_said_last(first))}\nOf all attackers of {finding.family.name}: {attempts or 'nothing was concluded'}"
+        f"{success.said}, {times} by the attacker {success.attacker!r}, as in trial {first.trial.index}: "
+        f"{_short(_said_last(first))}\nOf all attackers of {success.family.name}: {attempts or 'nothing was concluded'}"
     )
 
 

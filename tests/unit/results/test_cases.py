@@ -9,7 +9,7 @@ import pytest
 from simeval import ProportionEvaluator
 from simeval.core.conversation import Conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
-from simeval.results.cases import CaseTable, cases_of
+from simeval.results.cases import CaseTable, case_of, table_of
 
 ROWS = [
     {"nights": nights, "breakfast": breakfast, "room": room}
@@ -21,16 +21,19 @@ LOST = Failure(stage="judge", error="no answer", cause="timeout")
 
 
 def table(rows: Sequence[Mapping[str, Any]], results: Sequence[Score | Failure], **options: Any) -> CaseTable | None:
-    judgements = [
-        Judgement(
-            trial=Trial(0, index, index),
-            conversation=Conversation(),
-            results=(result,),
-            columns={"inputs": rows[index % len(rows)]},
+    found = [
+        case_of(
+            Judgement(
+                trial=Trial(0, index, index),
+                conversation=Conversation(),
+                results=(result,),
+                columns={"inputs": rows[index % len(rows)]},
+            )
         )
         for index, result in enumerate(results)
     ]
-    return cases_of(judgements, results, [RULE], **options)
+    keys, values = [case and case[0] for case in found], dict(case for case in found if case)
+    return table_of(keys, results, [RULE], values=values, **options)
 
 
 def failing(is_bad: Callable[[Mapping[str, Any]], bool], *, times: int = 1) -> CaseTable:

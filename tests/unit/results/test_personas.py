@@ -1,14 +1,10 @@
 """How the personas of a mix fared, from the trials of a scenario."""
 
-from dataclasses import replace
-
 import pytest
 
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Stage, Trial
-from simeval.core.writing_style import PERSONA
+from simeval.core.trial import UNNEEDED, Failure, Score, Stage
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.findings import PersonaShare, personas_of
-from tests.support.records import conversation
 
 RULE = (SuccessRateEvaluator(min_proportion=0.5),)
 Result = Score | Failure
@@ -16,15 +12,8 @@ Result = Score | Failure
 
 def fared(**results: list[Result]) -> dict[str, PersonaShare]:
     found = [(name, each) for name, listed in results.items() for each in listed]
-    judgements = [
-        Judgement(
-            trial=Trial(0, index, index),
-            conversation=replace(conversation("hi", "hello"), writing_style={PERSONA: name}),
-            results=(each,),
-        )
-        for index, (name, each) in enumerate(found)
-    ]
-    return {share.name: share for share in personas_of(judgements, [each for _, each in found], RULE)}
+    names, measured = [name for name, _ in found], [each for _, each in found]
+    return {share.name: share for share in personas_of(names, measured, RULE)}
 
 
 def good(number: int) -> list[Result]:
@@ -60,6 +49,4 @@ def test_with_whom_an_app_does_worse_is_corrected_for_how_many_there_are() -> No
 
 
 def test_without_personas_there_are_none() -> None:
-    judgement = Judgement(trial=Trial(0, 0, 0), conversation=conversation("hi", "hello"), results=(Score(value=9.0),))
-
-    assert personas_of([judgement], judgement.results, RULE) == ()
+    assert personas_of([None], [Score(value=9.0)], RULE) == ()

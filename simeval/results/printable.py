@@ -6,7 +6,7 @@ from html import escape
 from simeval.core.markdown import LONGEST_REPORT, fenced
 
 
-class Shown(ABC):
+class Printable(ABC):
     """A result's own display: its report, in a notebook too, and a line in a traceback."""
 
     __slots__ = ()
