@@ -37,7 +37,7 @@ from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import configure_logging
 from simeval.core.trial import Score
-from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
+from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
 from simeval.extras.cluster.ray_workers import RayAllowances
 from simeval.stats.binomial import clopper_pearson

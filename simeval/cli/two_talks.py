@@ -16,7 +16,7 @@ from simeval.core.conversation import AppResponse, Beginning, ChatMessage, Messa
 from simeval.engine.actors.app import App, AppSession, Memory
 from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.engine.actors.handler import Handler
-from simeval.engine.flow.demand import TrialScope
+from simeval.engine.flow import TrialScope
 from simeval.engine.simulation import ONE_SESSION, SHARED
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.suites.apps.described_app import DescribedApp

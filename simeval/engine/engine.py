@@ -26,9 +26,9 @@ from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.unawaited import advised
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
-from simeval.engine.actors.listener import Listener
+from simeval.engine.actors.dialogue import Listener
 from simeval.engine.experiment_run import experiment
-from simeval.engine.flow.stop import StopSignal
+from simeval.engine.flow import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of

@@ -13,14 +13,13 @@ from simeval.engine.actors.examples import ExampleReader, Examples
 from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import require_one_input, require_texts
-from simeval.engine.executors.executor import Executor, LocalExecutor
-from simeval.engine.flow.demand import Demand
+from simeval.engine.executors import Executor, LocalExecutor
+from simeval.engine.flow import Demand
 from simeval.engine.plans.cost_forecast import forecast_experiment
 from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
 from simeval.engine.plans.resume import RestoredTrials
-from simeval.engine.run import carry_out
+from simeval.engine.run import RECORDED, RunSpec, carry_out
 from simeval.engine.run_context import RunContext
-from simeval.engine.run_spec import RECORDED, RunSpec
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from simeval.core.faces import load
-from simeval.engine.executors.executor import Executor
-from simeval.engine.flow.demand import Demand
+from simeval.engine.executors import Executor
+from simeval.engine.flow import Demand
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.run_context import RunContext

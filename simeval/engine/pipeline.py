@@ -19,44 +19,168 @@ then on, or never, if it cannot be judged.
 The actors are in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); conversations and
 judges belong to an executor (engine/executors), in this process or elsewhere. Demand, credits and slots have one owner,
 Demand in engine/flow, where stop is too; the budget and resuming are in engine/plans.
+
+The schedule deals trials, round the scenarios or one after the other, against credits.
+
+A credit is the right to have one more trial of a scenario under way. The statistician grants them and
+closes them when every scenario has its verdict; that ends the line in order. It grants no more of them than
+verdicts can need.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from simeval.core.capture import first_leaf
+from simeval.core.capture import Caught, capture, first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
-from simeval.core.preparation import Prepared
+from simeval.core.preparation import Preparation, Prepared
 from simeval.core.run_records import Cut, Start
 from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
-from simeval.engine.actors.dispatcher import deal
-from simeval.engine.actors.preparer import Preparer
 from simeval.engine.actors.recorder import Recorder
-from simeval.engine.executors.executor import Executor
-from simeval.engine.flow.demand import Demand
-from simeval.engine.flow.pool import run_pool
-from simeval.engine.flow.standing import Standing
-from simeval.engine.flow.stop import StopSignal
-from simeval.engine.plans.budget import Spending
+from simeval.engine.executors import Executor
+from simeval.engine.flow import Demand, Standing, StopSignal, run_pool
+from simeval.engine.plans.budget import Admission, Spending
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
 from simeval.results.suite import RunRecord
+from simeval.scorers.base import Scorer
 from simeval.store.journal import RunResult
+
+Wanted = Sequence[tuple[RunPlan, Scorer, Sequence[int]]]  # scorers that prepare, each with the places of its measures
 
 END_SECONDS = 1.0  # how long the end of a run may take to be kept when it is ended at once
 
 
 R = TypeVar("R", bound=RunResult, covariant=True)
+
+
+async def deal(
+    plans: Sequence[RunPlan],
+    *,
+    outbox: MemoryObjectSendStream[Trial],
+    demand: Demand,
+    stop: StopSignal,
+    trial_of: Callable[[int, int], Trial],
+    admit: Callable[[Trial], Admission],
+    on_deal: Callable[[Trial], Awaitable[None]],
+    ranks: Sequence[int],
+) -> None:
+    """Turn each credit into the next trial of its scenario, as soon as fewer trials are in flight than may be.
+
+    Of the scenarios with a credit, the first is the one with the lowest of `ranks`; of equals, the one with the fewest
+    granted before. Credits for trials that are not needed any more are dropped. The actor that concludes on a trial
+    gives its slot back. `trial_of` makes the trial of a scenario that has an index; `admit` decides whether it can be
+    paid for: "go", "wait" (for those in flight), or why the run stops; `on_deal` gets each in the order dealt.
+    """
+    slots, next_index = demand.slots, [0] * len(plans)
+    async with demand.credits as credits, outbox:
+        async for position in by_rank(credits, ranks):
+            if not demand.needs(position, next_index[position]):
+                continue
+            await slots.take()
+            trial = trial_of(position, next_index[position])
+            while demand.needs(position, trial.index) and (admission := admit(trial)) != "go":
+                if admission != "wait":
+                    stop.stop(admission)  # cancels the scope that this is in
+                await slots.wait_for_one()
+            if not demand.needs(position, trial.index):
+                slots.give_back()
+                continue
+            await on_deal(trial)
+            await outbox.send(trial)
+            next_index[position] += 1
+
+
+async def by_rank(credits: MemoryObjectReceiveStream[int], ranks: Sequence[int]) -> AsyncIterator[int]:
+    """Yield the scenarios of credits as they come; of those that wait, the lowest rank with the fewest before.
+
+    So scenarios of one rank are dealt in rounds, and those of a rank of their own to their end.
+    """
+    waiting: list[tuple[int, int, int]] = []
+    taken = [0] * len(ranks)
+
+    def push(position: int) -> None:
+        heappush(waiting, (ranks[position], taken[position], position))
+        taken[position] += 1
+
+    while True:
+        if not waiting:
+            try:
+                push(await credits.receive())
+            except anyio.EndOfStream:
+                return
+        with suppress(anyio.WouldBlock, anyio.EndOfStream):
+            while True:
+                push(credits.receive_nowait())
+        yield heappop(waiting)[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparer:
+    """Prepares scenarios side by side. A scenario waits for its own scorers only, and one without any for nothing.
+
+    Preparations of a scenario end when it is closed. An error of `prepare` is recorded with the score; but a model that
+    cannot be used at all ends the run before anything is paid for.
+    """
+
+    plans: Sequence[RunPlan]
+    demand: Demand
+
+    async def prepare(self, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]) -> None:
+        """Report when each scenario is ready, and the preparation of each expectation, as soon as it is known."""
+        wanted = {plan.position: _wanted(plan) for plan in self.plans}
+        free = anyio.Semaphore(at_once)
+        async with outbox, anyio.create_task_group() as preparing:
+            for plan in self.plans:
+                if not wanted[plan.position]:
+                    await outbox.send(Prepared(scenario=plan.position, is_ready=True))
+            for plan in self.plans:
+                if wanted[plan.position]:
+                    await free.acquire()
+                    preparing.start_soon(self._prepare, plan, wanted[plan.position], free, outbox)
+
+    async def _prepare(
+        self, plan: RunPlan, wanted: Wanted, free: anyio.Semaphore, outbox: MemoryObjectSendStream[Prepared]
+    ) -> None:
+        try:
+            with self.demand.preparing(plan.position):
+                async with anyio.create_task_group() as scorers:
+                    for of_case, scorer, places in wanted:
+                        scorers.start_soon(self._prepare_one, of_case, scorer, places, outbox)
+                await outbox.send(Prepared(scenario=plan.position, is_ready=True))
+        finally:
+            free.release()
+
+    async def _prepare_one(
+        self, plan: RunPlan, scorer: Scorer, places: Sequence[int], outbox: MemoryObjectSendStream[Prepared]
+    ) -> None:
+        made = await capture(partial(scorer.prepare, plan.columns))
+        if isinstance(made, Caught) and isinstance(made.error, ModelUnusable):
+            raise made.error
+        if isinstance(made, Preparation):
+            await outbox.send(Prepared(scenario=plan.position, found=dict.fromkeys(places, made)))
+
+
+def _wanted(plan: RunPlan) -> Wanted:
+    """Return the scorers to prepare, of all cases; judges are the same in each, so those of the first trial's alone."""
+    first = plan.of_trial(0)
+    wanted: dict[int, tuple[RunPlan, Scorer, list[int]]] = {}
+    for each in (first, *(case for case in plan.cases if case is not first)):
+        for place, measure in enumerate(each.measures):
+            is_shared = each is not first and measure.expected_behavior is not None
+            if type(measure.scorer).prepare is not Scorer.prepare and not is_shared:
+                wanted.setdefault(id(measure.scorer), (each, measure.scorer, []))[2].append(place)
+    return list(wanted.values())
 
 
 class Conclusion(Protocol[R]):

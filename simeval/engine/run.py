@@ -1,26 +1,79 @@
 """One run, from its specification to its result: checked, forecast, announced, and then held by the pipeline."""
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
 
 from simeval.core.logs import details, log
 from simeval.core.usage import total
-from simeval.engine.display.progress import Look, progress_of
-from simeval.engine.flow.demand import Demand
-from simeval.engine.garbage import collected_seldom
+from simeval.engine.actors.targets import Target
+from simeval.engine.display import Look, progress_of
+from simeval.engine.executors import Executor
+from simeval.engine.flow import Demand
 from simeval.engine.parts import RunParts
-from simeval.engine.pipeline import Pipeline
+from simeval.engine.pipeline import Conclusion, Pipeline
 from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.preview import warnings_of
-from simeval.engine.plans.run_notes import embedded_notes, replaced_notes, too_long
+from simeval.engine.plans.cost_forecast import (
+    CostForecast,
+    ExperimentForecast,
+    embedded_notes,
+    replaced_notes,
+    too_long,
+    warnings_of,
+)
+from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
+from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.run_context import RunContext
-from simeval.engine.run_spec import RECORDED, Forecast, R, RunSpec
-from simeval.engine.watchdog import watching
+from simeval.engine.watchdog import collected_seldom, watching
 from simeval.results.suite import RunRecord
+from simeval.store.journal import RunResult
+
+R = TypeVar("R", bound=RunResult)
+
+
+Forecast = CostForecast | ExperimentForecast
+
+
+OpenExecutor = Callable[  # of the run, the demand on it, and the known results
+    [RunRecord, Demand, RestoredTrials], AbstractAsyncContextManager[Executor]
+]
+
+
+RECORDED = "what was recorded"  # the name of the app if there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec(Generic[R]):
+    """The specification of a run: the source of its conversations, its conclusions, and their cost.
+
+    Without a `target` the answers are the recorded ones. `roles` are those that models play besides the app, each with
+    its model's name; `fields` are further ones of the run's record. `part` is the shard of a suite that the plans are.
+    `kind`, `summary`, `preview` and `requirements`, each with a description of a pass, are for the log. If `quick`,
+    scores cost nothing and are counted before they are stored. `ranks` order the trials; `warnings` are added to those
+    of the plans.
+    """
+
+    kind: str
+    summary: Mapping[str, Any]
+    plans: Sequence[RunPlan]
+    ranks: Sequence[int]
+    target: Target | None
+    roles: Sequence[tuple[str, str]]
+    forecast: Callable[..., Forecast]  # of `canaries`
+    executor: OpenExecutor
+    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `known`
+    preview: Callable[[Any], str] = str  # of the forecast
+    requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    user: str = ""
+    part: ShardPlan | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    quick: bool = False
+    warnings: Sequence[str] = ()
 
 
 async def carry_out(context: RunContext, spec: RunSpec[R]) -> R:

@@ -3,10 +3,11 @@
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Protocol, Self
 
 import anyio
@@ -20,21 +21,20 @@ from simeval.core.journal import Journal
 from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import RubricTemplate
-from simeval.core.run_records import ResumableRun, RubricRecord
+from simeval.core.run_records import Heartbeat, ResumableRun, RubricRecord
 from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
+from simeval.core.usage import Ledger, Usage, merged
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, model_handler
+from simeval.engine.actors.app_health import Blocking, Silence
 from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, gate_of
-from simeval.engine.actors.blocking import Blocking
+from simeval.engine.actors.dialogue import Listener
 from simeval.engine.actors.handler import Handler
-from simeval.engine.actors.listener import Listener
 from simeval.engine.actors.recorder import Recorder
-from simeval.engine.actors.silence import Silence
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
-from simeval.engine.executors.protocol import Workers
-from simeval.engine.flow.stop import StopSignal
-from simeval.engine.meter import Meter
+from simeval.engine.executors import Workers
+from simeval.engine.flow import StopSignal
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, as_begun, define
 from simeval.engine.plans.resume import RestoredTrials, restore
@@ -65,6 +65,32 @@ from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.worlds import secrets_of
 
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts from its creation; `before` is the total of the attempts before this one."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    before: ResumableRun | None = None
+    _started: float = field(default_factory=lambda: perf_counter())
+
+    def heartbeat(self) -> Heartbeat:
+        """Return the totals of this attempt."""
+        return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
+
+    def seconds(self) -> float:
+        """Return the seconds of the whole run."""
+        return perf_counter() - self._started + (self.before.seconds if self.before else 0.0)
+
+    def usage(self) -> Mapping[str, Usage]:
+        """Return the usage of the whole run, by role."""
+        now = self.ledger.by_role()
+        return merged(self.before.usage, now) if self.before else now
+
+    def measured(self) -> dict[str, Any]:
+        """Return the fields that complete the record of a run at its end."""
+        return {"seconds": self.seconds(), "usage": self.usage()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

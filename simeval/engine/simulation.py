@@ -10,14 +10,12 @@ from simeval.core.run_records import Start, TrialKey
 from simeval.core.shard import Shard
 from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
-from simeval.engine.actors.dialogue import Dialogue
+from simeval.engine.actors.dialogue import Dialogue, Mixing
 from simeval.engine.actors.judge import Judge
-from simeval.engine.actors.mixing import Mixing
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
-from simeval.engine.executors.by_app import ByApp
-from simeval.engine.executors.executor import LocalExecutor
-from simeval.engine.flow.demand import Demand
+from simeval.engine.executors import ByApp, LocalExecutor
+from simeval.engine.flow import Demand
 from simeval.engine.plans.pairing import comparisons
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.plans.shards import ShardPlan

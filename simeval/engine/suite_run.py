@@ -1,41 +1,220 @@
-"""A run of scenarios with simulated users: their plans, the app that they ask, and the conclusions."""
+"""A run of scenarios with simulated users: their plans, the app that they ask, and the conclusions.
+
+The run of the app compared with: it answers the same trials, and is stored as a run of its own.
+
+Its results go to the tests of the comparison as soon as they are known. Afterwards it is a run like others, a baseline
+for further apps. Its calls are counted in the run that it belongs to.
+"""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import blake2b
 
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.escalation import judges_said
 from simeval.core.faces import load
+from simeval.core.run_records import Cut, Heartbeat, ResumableRun, Start, TrialKey
 from simeval.core.shard import Shard
+from simeval.core.trial import Judgement, Trial, TrialConversation, Verdict
 from simeval.core.validation import require
+from simeval.engine.actors.app_health import Unanswered
+from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.selector import Selector
-from simeval.engine.actors.statistician import Statistician
-from simeval.engine.executors.executor import Executor
-from simeval.engine.executors.paired import PairedExecutor
-from simeval.engine.flow.demand import Demand
-from simeval.engine.other_run import OtherRun, other_run
-from simeval.engine.plans.cost_forecast import CostForecast, forecast
-from simeval.engine.plans.order import earlier_runs, ranks_of
-from simeval.engine.plans.pairing import pairing_warnings
-from simeval.engine.plans.preview import preview
-from simeval.engine.plans.resume import RestoredTrials
-from simeval.engine.plans.run_notes import roles_asked
-from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.actors.statistician import Statistician, without_conclusion
+from simeval.engine.actors.tally import outcome_of
+from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
+from simeval.engine.flow import Demand
+from simeval.engine.plans.cost_forecast import CostForecast, forecast, preview, roles_asked
+from simeval.engine.plans.pairing import other_app, pairing_warnings, without_comparison
+from simeval.engine.plans.resume import SIDE_OF, RestoredTrials, restore
+from simeval.engine.plans.scenario_plan import ScenarioPlan, earlier_runs, ranks_of
 from simeval.engine.plans.shards import ShardPlan, plan_shard
-from simeval.engine.run import carry_out
+from simeval.engine.run import RunSpec, carry_out
 from simeval.engine.run_context import RemoteRun, RunContext
-from simeval.engine.run_spec import RunSpec
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, SimevalError
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.not_worse import NotWorseEvaluator
+from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
+from simeval.evaluators.verdicts import NO_TIME
 from simeval.models.prices import Price
-from simeval.results.suite import RunRecord, SuiteResult
+from simeval.results.outcomes import combine
+from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
+from simeval.store.opening import as_database, load_run
+from simeval.suites.apps.named import as_app
 from simeval.suites.apps.protocol_app import session_warnings
+from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import ScenarioTest
+
+
+def other_id(run_id: str) -> str:
+    """Return the id of the run that keeps the other side of a run: of the same second, and always the same."""
+    return f"{run_id[:15]}-{blake2b(run_id.encode(), digest_size=3).hexdigest()}"
+
+
+class OtherRun:
+    """The other side of a run's trials: holds, measures and keeps them. Known ones cost nothing."""
+
+    def __init__(self, context: RunContext, simulation: Simulation, recorder: Recorder) -> None:
+        self._context, self._simulation, self._recorder = context, simulation, recorder
+        self.name, self.model = simulation.target.name, simulation.target.model
+        self.apps = simulation.apps
+        self._plans = without_comparison(simulation.plans)
+        self._known, self._begun = RestoredTrials(), dict[TrialKey, Start]()
+        self._held: dict[TrialKey, TrialConversation] = {}
+        self._judged: dict[TrialKey, Judgement] = {}
+        self._run: RunRecord | None = None
+        self.unanswered = Unanswered(f"the app {self.name}")
+
+    @property
+    def notes(self) -> Sequence[str]:
+        if self._run is None:
+            return []
+        kept = f"; run {self._run.run_id} has them" if self._context.store is not None else ""
+        return [f"{self.name} was asked in the same trials{kept}"]
+
+    async def begin(self, run: RunRecord, demand: Demand, known: RestoredTrials) -> None:
+        """Store its record, beside that of the `run` that it belongs to, with the `known` part."""
+        context = self._context
+        definition = {SIDE_OF: run.run_id, **context.define(self._plans, self.name, user=run.user_model)}
+        past = await anyio.to_thread.run_sync(self._past)
+        if past is not None:
+            self._known = restore(
+                past,
+                self._plans,
+                definition,
+                on_app_error=context.settings.on_app_error,
+                accept_changes=True,  # where something has changed, the run that it belongs to is another one
+                recorded=True,  # a cut of that run is one of this
+            )
+        note = f"asked in the trials of run {run.run_id}, which has its calls; where these ended, its trials did"
+        self._run = replace(run, run_id=other_id(run.run_id), app=self.name, notes=(note,), definition=definition)
+        self._begun = dict(self._known.begun)
+        self._executor: LocalExecutor = self._simulation.executor(demand, self._begun, self._recorder)
+        await self._recorder.begin(self._run)
+        for scenario, cuts in known.cuts.items():
+            for place, index in enumerate(cuts):
+                await self._recorder.record(Cut(self._plans[scenario].trial(index, place)))
+
+    async def hold(self, trial: Trial) -> None:
+        """Hold the conversation of a trial, unless it exists."""
+        key = trial.scenario, trial.index
+        held = self._known.held.get(key)
+        if held is None or held.trial.seed != trial.seed:  # it was dealt again since
+            begun = self._begun.get(key)
+            if begun is None or begun.trial.seed != trial.seed:
+                self._begun.pop(key, None)
+                await self._recorder.record(Start(trial))
+            held = await self._recorder.recorded(await self._executor.hold(trial))
+        elif self._known.from_another:
+            await self._recorder.record(held)
+        self._held[key] = held
+
+    async def judge(self, trial: Trial) -> None:
+        """Measure it, and pass it to the tests of the comparison; nothing if the run was interrupted in it."""
+        key = trial.scenario, trial.index
+        held = self._held.pop(key, None)
+        if held is None:
+            return
+        is_known = held is self._known.held.get(key)
+        made = await self._executor.judge(held, self._known.scores_of(trial) if is_known else {})
+        if not is_known or self._known.from_another or not self._is_whole(trial):
+            await self._recorder.record(made)
+        self._judged[key] = made
+        self.unanswered.take(made)
+        for result, measure in zip(made.results, self._simulation.plans[trial.scenario].measures, strict=True):
+            outcome = outcome_of(result, self._context.settings.on_app_error)
+            for each in measure.evaluators:
+                if isinstance(each, NotWorseEvaluator) and each.other is not None:
+                    met = None if outcome == EXCLUDED else is_met(outcome, each.meets)
+                    each.other.outcomes[trial.index] = met
+
+    async def end(self, result: SuiteResult) -> None:
+        """Store its results in the trials that the `result` of the run that it belongs to rests on."""
+        if self._run is None:
+            return
+        run = replace(self._run, seconds=result.run.seconds, stopped=result.run.stopped)
+        found = [self._result(position, each, run) for position, each in enumerate(result)]
+        await self._recorder.record(SuiteResult(tuple(found), run))
+
+    def _is_whole(self, trial: Trial) -> bool:
+        return self._known.is_whole(trial, len(self._plans[trial.scenario].measures))
+
+    def _past(self) -> ResumableRun | None:
+        """Return the other side of the resumed run; None without one."""
+        if self._context.past is None:
+            return None
+        beside = self._context.past.run_id
+        try:
+            past = load_run(as_database(self._context.store, "resume"), other_id(beside))
+        except DefinitionError:  # it was cut off before it was kept
+            return None
+        return replace(past, definition={SIDE_OF: beside, **past.definition})  # older ones lack this
+
+    def _result(self, position: int, beside: EvaluationResult, run: RunRecord) -> EvaluationResult:
+        plan = self._plans[position]
+        judgements = tuple(self._judged.get((position, each.trial.index), each) for each in beside.judgements)
+        expectations = tuple(
+            self._expectation(each, plan, place, judgements) for place, each in enumerate(beside.expectations)
+        )
+        outcome = combine([each.outcome for each in expectations])
+        return with_shares(
+            replace(beside, outcome=outcome, expectations=expectations, judgements=judgements, extras=(), run=run)
+        )
+
+    def _expectation(
+        self, beside: ExpectationResult, plan: ScenarioPlan, place: int, judgements: Sequence[Judgement]
+    ) -> ExpectationResult:
+        evaluators = plan.measures[place].evaluators
+        results = tuple(judgement.results[place] for judgement in judgements)
+        outcomes = [outcome_of(each, self._context.settings.on_app_error) for each in results]
+        return replace(
+            beside,
+            evaluators=evaluators,
+            verdicts=tuple(self._verdict(each, outcomes, plan.sample_size) for each in evaluators),
+            results=results,
+            signs=(),
+        )
+
+    def _verdict(self, evaluator: Evaluator, outcomes: Sequence[Taken], sample_size: int) -> Verdict:
+        """Return the verdict of a requirement's own test: trials that were not held count against both sides."""
+        test = evaluator.running_test(sample_size)
+        for outcome in outcomes:
+            test.take(outcome)
+        verdict = test.verdict()
+        if said := self.unanswered.said:
+            return without_conclusion(verdict, said, n=verdict.n, missing=verdict.missing)
+        if test.settled or verdict.chart is None:
+            return verdict
+        verdict = replace(verdict, chart=replace(verdict.chart, stop="verdict"))  # the comparison ended it, by its data
+        said = f"{len(outcomes)} of {sample_size} trials were held when the comparison ended"
+        return verdict if verdict.passed else replace(verdict, reason="scenario_settled", explanation=said, why=NO_TIME)
+
+
+@asynccontextmanager
+async def other_run(context: RunContext, simulation: Simulation) -> AsyncIterator[OtherRun | None]:
+    """Hold open the run of the app that a suite is compared with; None if it is compared with none.
+
+    Raises DefinitionError if both cannot answer the same trials.
+    """
+    app = other_app(simulation.plans)
+    if app is None:
+        yield None
+        return
+    settings, shared = context.settings, context.shared
+    do = "hold it against a stored run, which can be made in the same way"
+    require(shared.elsewhere is None, "against an app: executor", found=settings.executor, do=do)
+    require(settings.shard is None, "against an app: shard", found=settings.shard, do=do)
+    recorder = Recorder(context.store, lambda: Heartbeat(seconds=context.meter.seconds()))
+    opened = as_app(app)
+    async with opened if isinstance(opened, RemoteApp) else nullcontext(opened) as handler, recorder:
+        yield OtherRun(context, simulation.against(handler), recorder)
 
 
 async def simulate(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simeval.engine.display.screen import ENTER, LEAVE
+from simeval.engine.display import ENTER, LEAVE
 from tests.support.command_line import SUITE, simeval
 from tests.support.terminals import TerminalSession, in_terminal
 

@@ -7,7 +7,7 @@ import pytest
 
 from simeval import Expectation, MeanEvaluator, SuiteResult
 from simeval.analysis import against
-from simeval.engine.other_run import other_id
+from simeval.engine.suite_run import other_id
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.runs import Runs

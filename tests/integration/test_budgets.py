@@ -14,7 +14,7 @@ import simeval
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.run_records import Heartbeat
 from simeval.core.usage import Usage, total
-from simeval.engine import meter
+from simeval.engine import run_context
 from simeval.engine.actors.recorder import Recorder
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Completion
@@ -142,7 +142,7 @@ class TestBudgets:
 
     async def test_no_trial_is_started_after_the_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         clock = 0.0
-        monkeypatch.setattr(meter, "perf_counter", lambda: clock)
+        monkeypatch.setattr(run_context, "perf_counter", lambda: clock)
 
         async def slow(message: str) -> str:
             nonlocal clock

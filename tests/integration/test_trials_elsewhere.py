@@ -16,7 +16,7 @@ from simeval import Expectation, MeanEvaluator, ProportionEvaluator, ScenarioTes
 from simeval.core.conversation import WORLD
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Trial, TrialConversation
-from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
+from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
 from simeval.errors import DefinitionError
 from simeval.extras.cluster.ray_workers import RayAllowances

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from simeval.core.conversation import FIRST_TEXT, ChatMessage
-from simeval.engine.actors.streaming import joined, joined_in_thread
+from simeval.engine.actors.handler import joined, joined_in_thread
 from simeval.errors import DefinitionError
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.outcomes import AppFailure

@@ -12,7 +12,7 @@ import anyio.abc
 import anyio.lowlevel
 import pytest
 
-from simeval.engine.actors import app_task
+from simeval.engine.actors import app
 from simeval.results.suite import EvaluationResult
 from tests.support.command_line import simeval
 from tests.support.suites import Engine, scenario
@@ -255,7 +255,7 @@ async def test_what_an_app_does_to_its_task_costs_its_own_conversation_alone(wro
 async def test_code_that_swallows_its_cancellation_is_given_up_and_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(app_task, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(app, "GRACE_SECONDS", 0.2)
     begun: list[int] = []
     is_over = False
 

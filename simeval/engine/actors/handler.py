@@ -8,10 +8,11 @@ of its own.
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, wraps
+from time import perf_counter
 from types import ModuleType
 from typing import Any, Literal
 from uuid import uuid4
@@ -19,12 +20,22 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
-from simeval.core.conversation import ChatMessage
-from simeval.engine.actors.streaming import named
-from simeval.engine.actors.toolbox import Tool
-from simeval.errors import DefinitionError
+from simeval.core.capture import Caught, attempt, capture, said_of
+from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
+from simeval.core.frames import defined_at
+from simeval.core.serialization import opened
+from simeval.errors import DefinitionError, WorldError
+from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.streams import whole_of
+
+WHO = "the handler"
+
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+Tool = Callable[..., Any]
+Tools = Mapping[str, Tool] | Sequence[Tool]
 
 Role = Literal["message", "messages", "history", "session", "state", "tools"]
 
@@ -47,6 +58,137 @@ _MESSAGE = (
 )
 _OWN = "each conversation gets an object of its own"
 _DO = "give a function of (message, state) or (messages, state), sync or async"
+
+
+def named(handler: object) -> str:
+    """Return the name of a handler, or of its generator, in errors, with its place."""
+    place = defined_at(handler)
+    return f"{WHO} ({place})" if place else WHO
+
+
+@dataclass(slots=True)
+class _Joined:
+    """The chunks so far; an AppResponse adds the other data of the answer.
+
+    Its text follows the others, unless it repeats them all, whatever the spaces: then it is the answer.
+    """
+
+    clock: float
+    who: str
+    texts: list[str] = field(default_factory=list)
+    rest: AppResponse = field(default_factory=lambda: AppResponse(""))
+    first: float | None = None
+
+    def add(self, chunk: object) -> None:
+        """Add a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
+        if isinstance(chunk, AppResponse):
+            self.rest, chunk = chunk, chunk.response
+            if isinstance(chunk, str) and "".join(chunk.split()) == "".join("".join(self.texts).split()):
+                self.texts.clear()
+        if not isinstance(chunk, str):
+            raise AppFailure(f"{self.who} yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
+        if chunk and self.first is None:
+            self.first = perf_counter() - self.clock
+        self.texts.append(chunk)
+
+    def response(self) -> AppResponse:
+        """Return the whole answer."""
+        timed = {} if self.first is None else {FIRST_TEXT: self.first}
+        return replace(self.rest, response=whole_of(self.texts), metadata={**self.rest.metadata, **timed})
+
+
+async def joined(chunks: AsyncGenerator[Any, Any]) -> AppResponse:
+    """Return the answer that an async generator yields, and close it whatever happens."""
+    found = _Joined(perf_counter(), named(chunks))
+    async with aclosing(chunks) as closing:
+        async for chunk in closing:
+            found.add(chunk)
+    return found.response()
+
+
+def joined_in_thread(chunks: Iterator[Any]) -> AppResponse:
+    """Return the answer that a generator yields."""
+    found = _Joined(perf_counter(), named(chunks))
+    for chunk in chunks:
+        found.add(chunk)
+    return found.response()
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """Tools by their names, and the calls that were made of them since they were last asked for.
+
+    A call is noted when it begins, with its result or its error when there is one.
+    """
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    _made: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, given: Tools | None, *, whose: str) -> "Toolbox":
+        """Return the toolbox of functions, by name or in a list. Raises WorldError for anything else."""
+        named = given if isinstance(given, Mapping) else {getattr(each, "__name__", ""): each for each in given or ()}
+        if not all(isinstance(name, str) and name and callable(each) for name, each in named.items()):
+            raise WorldError(f"has {whose} that are no functions by their names, nor a list of them: {given!r:.120}")
+        made: list[dict[str, Any]] = []
+        return cls({name: _noting(name, each, made) for name, each in named.items()}, made)
+
+    def taken(self, reported: Sequence[Mapping[str, Any]] = ()) -> tuple[Mapping[str, Any], ...]:
+        """Return the calls since the last time, and the `reported` calls of tools that are not here.
+
+        The app's own report on a tool in here is left out: its calls are known.
+        """
+        made, self._made[:] = [*self._made], []
+        others = [call for call in reported if _name(call) not in self.tools]
+        return (*made, *others)
+
+
+def _name(call: Mapping[str, Any]) -> Any:
+    inner = call.get("function")
+    named = inner if isinstance(inner, Mapping) else call
+    return named.get("name") or named.get("tool") or named.get("function")
+
+
+def _noting(name: str, tool: Tool, made: list[dict[str, Any]]) -> Tool:
+    """Return a tool that records its calls; it is async if it was."""
+
+    def begun(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        entry = {"name": name, "arguments": opened(_arguments(tool, args, kwargs)), "error": "it did not end"}
+        made.append(entry)
+        return entry
+
+    @wraps(tool)
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        entry = begun(args, kwargs)
+        return _ended(entry, await capture(partial(tool, *args, **kwargs)))
+
+    @wraps(tool)
+    def call_at_once(*args: Any, **kwargs: Any) -> Any:
+        entry = begun(args, kwargs)
+        came = attempt(partial(tool, *args, **kwargs))
+        return _awaited(entry, came) if inspect.isawaitable(came) else _ended(entry, came)
+
+    return call if inspect.iscoroutinefunction(tool) else call_at_once
+
+
+async def _awaited(entry: dict[str, Any], answer: Awaitable[Any]) -> Any:
+    return _ended(entry, await capture(lambda: answer))
+
+
+def _ended(entry: dict[str, Any], came: Any) -> Any:
+    """Record the result of a call, and return it. Raises the tool's own error."""
+    if isinstance(came, Caught):
+        entry["error"] = said_of(came.error)
+        raise came.error
+    del entry["error"]
+    entry["result"] = opened(came)
+    return came
+
+
+def _arguments(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments by the names of parameters; those that do not fit, by their places."""
+    names = [each.name for each in inspect.signature(tool).parameters.values() if each.kind in _PLACED]
+    return {**{(names[at] if at < len(names) else str(at)): each for at, each in enumerate(args)}, **kwargs}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,43 @@
 """The judge's pool: measures a finished conversation by every expectation of its scenario."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
 
-from simeval.core.capture import Caught, capture
+from simeval.core.capture import Caught, capture, place_of
 from simeval.core.logs import named
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation
-from simeval.engine.actors.measuring import cleaned_score, failure_to_measure
-from simeval.engine.flow.demand import Demand
+from simeval.core.redaction import clean_values
+from simeval.core.serialization import plain
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, TrialConversation, failure_of
+from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
+from simeval.errors import SimevalError
 from simeval.results.text import speaks_against
 from simeval.scorers.responses import conversation_columns
 
 NOTHING: Mapping[int, Score] = {}
+
+
+def cleaned_score(score: Score, clean: Callable[[str], str]) -> Score:
+    """Return a score clean of secrets, in the form that a journal gives back."""
+    return replace(
+        score,
+        reasoning=clean(score.reasoning),
+        details=clean_values(plain(score.details), clean) if score.details else {},
+        ratings=tuple(
+            replace(each, judge=clean(each.judge), reasoning=clean(each.reasoning)) for each in score.ratings
+        ),
+    )
+
+
+def failure_to_measure(error: Exception, *, clean: Callable[[str], str], name: str = "") -> Failure:
+    """Return the failure of a scorer: with its `name` and the place, unless the error has its own remedy."""
+    failure = failure_of(error, "scorer", clean=clean)
+    if isinstance(error, SimevalError):
+        return failure
+    return replace(failure, error=f"{f'{name}: ' if name else ''}{failure.error}{place_of(error)}")
 
 
 @dataclass(frozen=True, slots=True)

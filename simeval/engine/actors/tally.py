@@ -11,8 +11,7 @@ from simeval.core.preparation import Preparation
 from simeval.core.setting_choices import OnAppError
 from simeval.core.spill import Mapped, Spilled, SpillFile
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
-from simeval.engine.flow.order import InOrder
-from simeval.engine.flow.standing import Requirement
+from simeval.engine.flow import InOrder, Requirement
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EXCLUDED, RunningTest, Taken

@@ -9,8 +9,7 @@ from simeval.core.conversation import AppResponse
 from simeval.core.serialization import not_json, opened
 from simeval.datasets.dataset import Dataset, as_answer
 from simeval.engine.actors.app import App
-from simeval.engine.actors.handler import Handler, ObjectMaker, is_async
-from simeval.engine.actors.streaming import named
+from simeval.engine.actors.handler import Handler, ObjectMaker, is_async, named
 from simeval.errors import DefinitionError
 from simeval.suites.apps.outcomes import AppFailure
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import islice
+from math import prod
 
+from simeval.core.counted import counted_of
 from simeval.core.settings import Settings
 from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
-from simeval.engine.plans.rounding import about, short
-from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan
 from simeval.engine.plans.trial_work import (
     ESCALATED,
     FRAME_TOKENS,
@@ -21,14 +23,32 @@ from simeval.engine.plans.trial_work import (
     judge_calls,
     tokens_of,
 )
+from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
-from simeval.suites.planning import plan_suite
+from simeval.models.providers.offline import NOTICE
+from simeval.suites.planning import plan_suite, show_chance
 from simeval.suites.scenario import ScenarioTest
 
 CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
+
+MOST_NAMED = 3  # titles in a warning
+WORTH_SAYING = 0.95  # of the maximum: an expectation beyond it is as good as all
+
+
+def about(number: float) -> str:
+    """Write a number with two digits that count."""
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
+def short(number: float) -> str:
+    """Write a large number in thousands or millions."""
+    for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g}{letter}"
+    return f"{number:.0f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,3 +243,124 @@ def _show(usage: Usage, *, exact: bool) -> str:
 
 def _s(number: float) -> str:
     return "" if number == 1 else "s"
+
+
+def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, foreseen: CostForecast) -> str:
+    """Describe in a line how many conversations there will be, their possible cost, and whether a good app would pass.
+
+    With `entrants`, apps to find the best of, nothing passes.
+    """
+    if entrants:
+        return _among(plans, entrants, foreseen)
+    size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
+    each = foreseen.conversations
+    typically = (
+        "" if expected is None or expected >= most * WORTH_SAYING else f" (about {about(each * expected)} expected)"
+    )
+    cost = total(foreseen.typical).cost_usd
+    return "; ".join(
+        [
+            f"{counted_of(size, 'scenario')}, up to {each * most:,} conversations{typically}",
+            *([] if cost is None else [f"about {show_dollars(cost)}"]),
+            *_chance(plans, settings),
+        ]
+    )
+
+
+def _among(plans: Sequence[ScenarioPlan], apps: int, foreseen: CostForecast) -> str:
+    """Say how many conversations it takes at most to find the best app; its scenarios are there once for each."""
+    size, cost = len(plans) // apps, total(foreseen.typical).cost_usd
+    conversations = f"up to {foreseen.conversations * foreseen.trials_at_most:,} conversations"
+    asked = f"{apps} apps, asked in rounds, {counted_of(size, 'scenario')}, {conversations}"
+    spent = [] if cost is None else [f"about {show_dollars(cost)}, if none is dropped"]
+    return "; ".join([asked, *spent, "an app that is proven not to be the best is dropped"])
+
+
+def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
+    today = datetime.now(UTC).date()
+    deciding = [plan for plan in plans if not (plan.scenario.quarantine and plan.scenario.quarantine.holds(today))]
+    evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
+    if any(isinstance(each, NotWorseEvaluator) for each in evaluators):
+        return []  # it depends on how the other app does
+    found = plan_suite([plan.scenario for plan in deciding], settings).forecasts
+    chances = [each.prob_pass for each in found if each.can_pass]
+    known = [chance for chance in chances if chance is not None]
+    if not chances:
+        return ["no requirement can pass with so few trials"]
+    unknown, cannot = len(chances) - len(known), len(found) - len(chances)
+    few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
+    last = few if cannot else ""
+    if not known:
+        return [f"the chance of a pass cannot be told beforehand{last}"]
+    best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
+    good = f"if the app is good (half-way from each bar to {best})"
+    least, most = (show_chance(each) for each in (min(known), max(known)))
+    last = f"; of {'one' if unknown == 1 else unknown} more it cannot be told beforehand{last}" if unknown else last
+    if len(known) == 1:
+        which = "it" if len(found) == 1 else f"the one {'whose chance is known' if unknown else 'that can pass'}"
+        return [f"{good}, {which} passes with a chance of {least}{last}"]
+    each = least if least == most else f"{least} to {most}"
+    who, together = "each requirement passes", "all together"
+    if unknown or cannot:
+        which = "whose chance is known passes" if unknown else "that can pass does so"
+        who, together = f"each of the {len(known)} requirements {which}", "all of them"
+    return [f"{good}, {who} with a chance of {each}, and {together} with {show_chance(prod(known))}{last}"]
+
+
+def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
+    """Return the warnings of all plans; one that concerns several is given once.
+
+    With `noted` only those to repeat with the result, because no verdict contains them.
+    """
+    found: dict[str, list[PlanWarning]] = {}
+    for plan in plans:
+        for each in plan.warnings():
+            if not (noted and each.needed is not None):
+                found.setdefault(each.said, []).append(each)
+    return [f"{_named(alike)}: {said}{_needed(alike)}" for said, alike in found.items()]
+
+
+def _named(alike: Sequence[PlanWarning]) -> str:
+    titles = list(dict.fromkeys(each.about for each in alike))
+    if len(alike) == 1 and alike[0].label:
+        return f"{titles[0]}, {alike[0].label!r}"
+    more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
+    return f"{', '.join(titles[:MOST_NAMED])}{more}"
+
+
+def _needed(alike: Sequence[PlanWarning]) -> str:
+    """Say how many trials it takes; of several requirements the least and the most."""
+    needed = sorted({each.needed for each in alike if each.needed is not None})
+    if not needed:
+        return ""
+    return f"; at least {needed[0]}{f' to {needed[-1]}' if len(needed) > 1 else ''} are needed"
+
+
+def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
+    """Warn of models whose longest prompt may not fit into the context, both in tokens by the model's name."""
+    return [
+        f"{name} takes {contexts[name]:,} tokens, and its longest prompt may have about {tokens:,.0f}: what does not "
+        "fit is refused, and such trials are missing; lower max_turns, or give its server a larger context"
+        for name, tokens in longest.items()
+        if name in contexts and tokens > contexts[name]
+    ]
+
+
+def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which of the models, each with its role, are embedded heuristics."""
+    embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
+    return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+
+
+def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
+    """Return the prompts that are the user's, each with its identity."""
+    ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
+    return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
+
+
+def roles_asked(plans: Sequence[ScenarioPlan], judges: Sequence[str], user: str) -> list[tuple[str, str]]:
+    """Return the models that are asked in a run, each with its role: scripts and rules may leave nothing to ask."""
+    checks = [step.checks for plan in plans for script in plan.scenario.scripts.values() for step in script]
+    is_judged = any(plan.judged for plan in plans) or any(check and check.judged for check in checks)
+    is_simulated = any(plan.scenario.is_simulated for plan in plans)
+    return [*(("judge", name) for name in judges if is_judged), *([("user", user)] if is_simulated else [])]

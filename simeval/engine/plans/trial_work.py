@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from simeval.core.conversation import Message
 from simeval.core.settings import Settings
 from simeval.core.trial import MOST_ANEW
 from simeval.core.usage import Usage
-from simeval.engine.plans.course import Course
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
 from simeval.models.prices import Price
 from simeval.models.protocol.model import Request
@@ -19,6 +18,7 @@ from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, Grade
 from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.scorers.llm.controls import kinds_for
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.script import MOST_TAKEN_BACK, Step
 
 CHARACTERS_A_TOKEN = 4
 TYPICAL_MESSAGES = 3  # of a user in one trial
@@ -31,6 +31,65 @@ ESCALATED = 0.3  # of conversations, if one judge leaves some to another: a gues
 
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 _LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One conversation: its `turns`, each a message and an answer.
+
+    A simulated user is asked for `simulated` messages: after so many turns, so many, and with the last it may leave; of
+    all messages it writes `said`. Answers in the turns of `given` are a script's; judges rule on each sentence of
+    `checked` after so many turns.
+    """
+
+    turns: int
+    simulated: tuple[tuple[int, int], ...]
+    given: tuple[int, ...] = ()
+    checked: tuple[tuple[int, str], ...] = ()
+    said: int = 0
+
+    @classmethod
+    def of(cls, scenario: ScenarioTest, typical: int | None = None) -> Self:
+        """Return the longest course, or that of a user who leaves after a `typical` number of messages at a time.
+
+        Of several scripts of its users it is the course of the one that asks the user's model most often.
+        """
+        courses = [cls._by(script, scenario, typical) for script in scenario.courses]
+        return max(courses, key=lambda each: (sum(calls for _, calls in each.simulated), each.turns))
+
+    @classmethod
+    def _by(cls, script: Sequence[Step], scenario: ScenarioTest, typical: int | None) -> Self:
+        if not script:
+            turns, calls = _said(scenario.max_turns, typical)
+            return cls(turns=turns, said=turns, simulated=((0, calls),))
+        simulated: list[tuple[int, int]] = []
+        checked: list[tuple[int, str]] = []
+        given: list[int] = []
+        turns = by_user = 0
+        for step in script:
+            if step.user is not None:
+                turns += 1
+            elif step.app is not None:
+                given.append(turns - 1)
+            elif step.simulate is not None:
+                most = scenario.max_turns - turns if step.simulate == "to_end" else step.simulate
+                said, calls = _said(max(0, most), typical)
+                if step.simulate == "to_end" and typical is None:  # a user who left early has turns left
+                    calls += len(simulated)
+                simulated.append((turns, calls))
+                turns, by_user = turns + said, by_user + said
+            elif step.attack is not None:
+                calls = scenario.max_turns + (MOST_TAKEN_BACK if typical is None else 0)
+                simulated.append((turns, calls))
+                turns, by_user = turns + calls, by_user + calls
+            elif step.checks is not None and step.checks.judged is not None:
+                checked.append((turns, step.checks.judged))
+        return cls(turns=turns, said=by_user, simulated=tuple(simulated), given=tuple(given), checked=tuple(checked))
+
+
+def _said(most: int, typical: int | None) -> tuple[int, int]:
+    """Return how many messages a user writes who may write so many, and how often it is asked for one."""
+    return (most, most) if typical is None else (min(typical, most), min(typical + 1, most))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,505 @@ Nobody is accused of an act that the scenario asks for (`asked_for`). A detector
 person: `python -m benchmarks.users.faults` prints how many of each it catches, and how many people it accuses.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import get_args
 
-from simeval.core.conversation import GIVEN, USER_FAULTS, Conversation, UserFaultKind
-from simeval.engine.users import fact_faults, goal_faults, speech_faults
-from simeval.engine.users.asked_for import asked_for
-from simeval.engine.users.talk import Found, Talk, UserFault
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.fuzz import ratio
+
+from simeval.core import closings
+from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
+from simeval.core.identifiers import Identifier, identifiers, is_told, names_of_things, plain_digits, squeezed
+from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
+from simeval.core.phrases import find_all, has, search, typed
+from simeval.core.stems import content_stems
+from simeval.core.wording import (
+    agrees,
+    asks,
+    asks_again,
+    assistant_phrase,
+    is_empty,
+    promises,
+    told_words,
+    topics,
+    words,
+)
+from simeval.engine.users.state import is_held, read_state, takes_leave
+from simeval.engine.users.talk import Found, Talk, UserFault, asked_for
 from simeval.suites.scenario import ScenarioTest
 
+MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
+CHANGED_OF = 5  # one in so many characters of a long one
+LEAST_DIGITS = 7  # of a number without letters that is invented
+_EMAIL = "e-mail"
+_FOUR_DIGITS = re.compile(r"\d{4}")
+_CARD_END = re.compile(
+    r"(?:ending|ends|endet|endend|termina|terminad\w|finissant|que\s+acaba)\s+(?:in|with|auf|en|par|em|con)\s+(\d{4})\b",
+    re.I,
+)
+
+LONG_GOAL = 15  # of so many, one occurs by chance
+LEAST_QUOTED = 6  # words in a row that are no chance
+LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
+LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no chance
+TRIED = 2  # answers of the app after which a person may give up, whatever is asked
+LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
+LONGEST_GOAL = 40  # words of a goal whose parts are looked for
+
+_MARKUP = re.compile(r"<[^<>]*>")
+_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]*")
+_NOT_PLAIN = re.compile(r"[{}<>\[\]]|\byou\b|\byour\b|\beither\b|\bor\b")
+_WANTED = re.compile(r"\b(?:wants?|asks?|needs?|would\s+like|wishes|tries|inquires?)\b(?:\s+(?:for|about|to))?\s+(.+)")
+_BETWEEN_PARTS = re.compile(
+    r",\s*(?:and\s+)?(?:also\s+|then\s+|finally\s+)?|\s+and\s+(?:also\s+|then\s+)?|\s+as\s+well\s+as\s+|\s+plus\s+"
+)
+_REASON = re.compile(
+    r"[,\s]+(?:because|since|so\s+that|but|although|though|if\s+(?:not|that|it)|unless|before|after|while|for\s+(?:his|her|their)|in\s+order)\b.*"
+)
+_OFFER = re.compile(
+    r"\?\s*$|\b(?:can|could)\s+also\b|\bif\s+you(?:'d|\s+would)?\s+(?:like|want|wish|need)\b|\blet\s+me\s+know\b|\bhappy\s+to\b"
+)
+_AKIN = tuple(
+    content_stems(group)
+    for group in (
+        "arrive come comes coming deliver delivered delivery reach reaches receive due here land expect expected eta",
+        "cost costs price prices charge fee fees pay paid free rate total expensive cheap much",
+        "cancel cancellation cancelled call",
+        "return send back refund money reimburse reimbursement repay",
+        "change switch swap move reschedule modify update exchange replace",
+        "open opens opening hours closed close closes",
+        "buy order purchase book booking reserve reservation",
+        "size sizes fit fits fitting small large big",
+        "warranty guarantee guaranteed covered",
+        "track tracking where location whereabouts parcel package shipment",
+        "invoice receipt bill",
+        "insured insurance insure",
+        "luggage bag bags baggage suitcase",
+        "discount voucher coupon code deal reduction off",
+    )
+)
+_ANSWERS = (  # a question of a goal, and words that show it has been asked or answered
+    (
+        re.compile(r"\s*(?:when|how\s+(?:long|soon)|by\s+when|until\s+when)\b"),
+        re.compile(
+            r"\b(?:when|how\s+(?:long|soon))\b|^(?!.*\b(?:was|were|sent|shipped|left|placed|ordered)\b).*(?:day\b|days\b|week|month|today|tomorrow|hours?\b|minutes\b|\d(?:st|nd|rd|th|am|pm)\b|\d:\d\d|\b(?:soon|shortly)\b)"
+        ),
+    ),
+    (re.compile(r".*\b(?:how\s+much|costs?|price)\b"), re.compile(r"[$€£]|\bfree\b|\b(?:dollars?|euros?)\b")),
+    (re.compile(r"\s*where\b"), re.compile(r"\bwhere\b|\b(?:in|at|on|near|with)\s")),
+)
+GENERIC = content_stems(
+    "want wants need needs ask asks asking try tries know like help find out question questions information make made "
+    "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
+    "interacted"
+)
+
+LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
+LEAST_TOLD = 3  # words among them that are no courtesy
+NEARLY_EQUAL = 93  # of 100: the similarity of a message and its repetition
+ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
+LEAST_RECITED = 15  # characters of a message that recites the script
+RECITED = 90  # of 100: how alike it is to the script
+THANKS_IN_A_ROW = 3
+LONGEST_THANKS = 9  # words
+
+_ANY_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+")
+_QUESTION = re.compile(r"[?？؟\d]")
+
 KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
+
+
+def changes_fact(talk: Talk) -> Found:
+    """Find identifiers that are nearly earlier ones; a user who writes the right one beside it corrects itself."""
+    if not any(identifiers(text) for _, text in talk.user):
+        return
+    known = list(identifiers(talk.script))
+    script = squeezed(talk.script)
+    for place, text in talk.user:
+        for each in identifiers(text):
+            bare = squeezed(each.value)
+            if bare in script or bare in "".join(map(squeezed, talk.app_before(place))):
+                continue
+            for before in known:
+                if _is_told_wrong(each, before) and before.value not in squeezed(text):
+                    yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
+            known.append(each)
+
+
+def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
+    """Return whether an identifier is nearly another one; one that is quite different may name another thing."""
+    most = max(MOST_CHANGED, len(before.value) // CHANGED_OF)
+    return before.shape == each.shape and 0 < Levenshtein.distance(before.value, each.value) <= most
+
+
+def invents_fact(talk: Talk) -> Found:
+    """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
+    tells_one = any(identifiers(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
+    known = identifiers(talk.script) if tells_one else ()
+    names_one = any(find_all("given name", talk.scenario.given))
+    for place, text in talk.user:
+        told = [*_told(text, known), *(_own_names(text) if names_one else ())]
+        if not told:
+            continue
+        heard = "".join(map(squeezed, [talk.script, *talk.before(place)]))
+        for written, parts in told:
+            if not any(squeezed(part) in heard for part in parts):
+                yield UserFault("invents_fact", place, repr(written))
+
+
+def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the identifiers of a text, as they are written and compared, of sorts that are known."""
+    has_email = any(each.shape == _EMAIL for each in known)
+    has_code = any(each.shape != _EMAIL for each in known)
+    for each in identifiers(text):
+        is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
+        if (has_email if each.shape == _EMAIL else has_code) and not is_short and not _is_near(each, known):
+            yield each.written, (each.value,)
+    if has_code and _FOUR_DIGITS.search(text):
+        yield from ((match[0], (match[1],)) for match in _CARD_END.finditer(text))
+
+
+def _own_names(text: str) -> Iterator[tuple[str, Sequence[str]]]:
+    for match in find_all("own name", text):
+        name = next(filter(None, match.groupdict().values()))
+        yield name, name.split()
+
+
+def _is_near(each: Identifier, known: Sequence[Identifier]) -> bool:
+    """Return whether an identifier is a wrong form of a known one, which is another fault."""
+    return any(_is_told_wrong(each, before) for before in known)
+
+
+def left_while_asked(talk: Talk) -> Found:
+    """Find users who leave with an open question of the app, or satisfied with a mere promise."""
+    if talk.conversation.ended not in LEFT:
+        return
+    last, text = talk.user[-1]
+    messages = talk.conversation.messages
+    took_leave = takes_leave(messages[last]) or last == len(messages) - 1
+    heard = messages[:last] if took_leave else messages
+    answers = sum(message.role == "assistant" for message in heard)
+    is_tired = talk.conversation.ended == "gave_up" and answers >= TRIED
+    if is_tired or not answers or not is_held(talk.scenario, heard):
+        return
+    is_satisfied = talk.conversation.ended == "goal_satisfied"
+    if took_leave and not agrees(text) and not (is_satisfied and _is_courtesy(text)):
+        return
+    is_promised = is_satisfied and promises(talk.app_before(len(heard))[-1])
+    if is_promised or read_state(talk.scenario, heard, patience=1).is_asked:
+        yield UserFault("left_while_asked", last)
+
+
+def _is_courtesy(text: str) -> bool:
+    """Return whether a message does nothing but thank and take leave, and declines nothing."""
+    return closings.takes_leave(text) and not has("denial", typed(text))
+
+
+def never_states_goal(talk: Talk) -> Found:
+    """Find users who do not mention a goal that names things; a way to behave can be tried without its description."""
+    when = talk.scenario.when
+    things = names_of_things(when)
+    everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
+    if not things or any(is_told(each, [everything]) for each in things) or _names_a_purchase(when, everything):
+        return
+    languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
+    is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
+    if _is_unstated(when, everything) if is_english else _is_of_something_else(talk, everything):
+        yield UserFault("never_states_goal", talk.user[-1][0])
+
+
+def _names_a_purchase(when: str, everything: str) -> bool:
+    """Return whether the goal is about an order and the user speaks of one, as a parcel perhaps."""
+    return has("purchase", typed(when)) and has("purchase", typed(everything))
+
+
+def _is_unstated(when: str, everything: str) -> bool:
+    goal, said = content_stems(when) - GENERIC, content_stems(everything)
+    stated = [one for one in goal if one in said or any(_is_akin(one, other) for other in said)]
+    return len(stated) <= (len(goal) >= LONG_GOAL)
+
+
+def _is_of_something_else(talk: Talk, everything: str) -> bool:
+    """Return whether a user of any language shares nothing with the goal, in two messages or until it left."""
+    when = talk.scenario.when
+    if not identifiers(when) or (len(talk.user) < LEAST_MESSAGES and talk.conversation.ended not in LEFT):
+        return False
+    spoken, meant = language_of(everything), language_of(when)
+    is_other = spoken != meant and (is_script(meant) or bool(spoken and meant))
+    return not is_other and not named_languages(talk.script) and not topics(when) & topics(everything)
+
+
+def _is_akin(one: str, other: str) -> bool:
+    return len(one) >= 5 and one[:5] == other[:5]
+
+
+def leaks_expectation(talk: Talk) -> Found:
+    """Find messages that quote an expectation, direct the app how to answer, or give it the values of the answer."""
+    yield from _quoted(talk)
+    values = {each for then in talk.scenario.expectations if then.behaviour for each in _values(then.behaviour)}
+    for place, text in talk.user:
+        directed, shared = search("directs the app", typed(text)), values & _values(text) if values else ()
+        if not directed and not shared:
+            continue
+        heard = typed("\n".join([talk.script, *talk.app_before(place)]))
+        if directed and directed[0] not in heard:
+            yield UserFault("leaks_expectation", place, repr(directed[0].strip()))
+        told = sorted(each for each in shared if each not in heard)
+        if len(told) >= LEAST_VALUES and not has("hearsay", typed(text)):
+            yield UserFault("leaks_expectation", place, repr(", ".join(told)))
+
+
+@lru_cache(maxsize=1_000)
+def _values(text: str) -> frozenset[str]:
+    return frozenset(match[0].strip() for match in find_all("value", typed(plain_digits(text))))
+
+
+def _quoted(talk: Talk) -> Found:
+    secret = _secret(tuple(each.behaviour for each in talk.scenario.expectations if each.behaviour))
+    firsts = frozenset(run[0] for run in secret)
+    for place, text in talk.user if secret else ():
+        spoken = words(text)
+        begun = (spoken[at : at + LEAST_QUOTED] for at, word in enumerate(spoken) if word in firsts)
+        shared = {run for run in begun if run in secret}
+        if not shared or has("hearsay", typed(text)):
+            continue
+        for run in sorted(shared):
+            if run in _runs(words(talk.script)):
+                continue
+            is_heard = any(run in _runs(words(each)) for each in talk.app_before(place))
+            if not is_heard and len(content_stems(" ".join(run))) >= LEAST_QUOTED_MEANING:
+                yield UserFault("leaks_expectation", place, repr(" ".join(run)))
+
+
+@lru_cache(maxsize=1_000)
+def _secret(behaviours: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """Return all runs of so many words of expectations."""
+    return frozenset[tuple[str, ...]]().union(*(_runs(words(each)) for each in behaviours))
+
+
+@lru_cache(maxsize=1_000)
+def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """Return all runs of so many words of a text."""
+    return frozenset(tuple(spoken[at : at + LEAST_QUOTED]) for at in range(len(spoken) - LEAST_QUOTED + 1))
+
+
+def part_unsaid(talk: Talk) -> Found:
+    """Find satisfied users with a part of their goal that neither side has mentioned, or that the app offered in vain.
+
+    Only English goals are taken apart: "wants to know when it arrives, the price and whether it is insured".
+    """
+    if talk.conversation.ended != "goal_satisfied" or not talk.app:
+        return
+    parts = _parts(talk.scenario.when)
+    if len(parts) < 2 or language_of(" ".join(text for _, text in talk.user)) not in ("en", ""):
+        return
+    said = _spoken(talk)
+    common = frozenset.intersection(*(stems for _, stems in parts))
+    for part, stems in parts:
+        own = stems - common
+        if own and not _is_spoken(part, own, said):
+            yield UserFault("part_unsaid", talk.user[-1][0], repr(part))
+
+
+@lru_cache(maxsize=1_000)
+def _parts(when: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the parts of a goal, each with the stems of its words; none of a long one, or of one in other forms."""
+    if _NOT_PLAIN.search(typed(when)) or len(words(when)) > LONGEST_GOAL or language_of(when) not in ("en", ""):
+        return ()
+    wanted = [match[1] for match in map(_WANTED.search, _SENTENCE.findall(typed(when))) if match]
+    parts = [each for text in wanted for each in _BETWEEN_PARTS.split(_REASON.sub("", text))]
+    with_stems = ((part, content_stems(part) - GENERIC) for part in parts)
+    return tuple((part, stems) for part, stems in with_stems if stems)
+
+
+def _spoken(talk: Talk) -> Sequence[str]:
+    """Return the sentences of both sides, without offers of the app that the user has not accepted."""
+    found: list[str] = []
+    for place, message in enumerate(talk.conversation.messages):
+        sentences = _SENTENCE.findall(typed(message.content))
+        replies = [text for at, text in talk.user if at > place][:1]
+        is_taken = any(agrees(text) for text in replies)
+        is_offer = message.role == "assistant" and not is_taken
+        found += [each for each in sentences if not (is_offer and _OFFER.search(each))]
+    return found
+
+
+def _is_spoken(part: str, stems: frozenset[str], said: Sequence[str]) -> bool:
+    known = content_stems(" ".join(said))
+    wider = stems | {other for group in _AKIN for other in group if group & stems}
+    if any(one == other or _is_akin(one, other) for one in wider for other in known):
+        return True
+    return any(asked.match(part) and any(map(told.search, said)) for asked, told in _ANSWERS)
+
+
+def repeats_itself(talk: Talk) -> Found:
+    """Find messages that repeat an answered one."""
+    said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
+    for place, text in talk.user:
+        spoken = " ".join(words(text))
+        answered = talk.answer_before(place)
+        alike = said["".join(filter(str.isdigit, spoken))]  # another number has another meaning
+        is_long = len(words(text)) >= LEAST_REPEATED
+        same = [each for each in alike if ratio(spoken, each[1], score_cutoff=NEARLY_EQUAL)] if is_long else ()
+        if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
+            for earlier, _, heard in same:
+                if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
+                    yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
+        alike.append((place, spoken, "".join(answered)))
+
+
+def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
+    """Return whether the user asks again because the app has not understood.
+
+    Since the `first` time nothing else was asked, and no answer so far has anything to do with its message, or with the
+    user's goal (somebody who just chats has none), or the message asks for a time or price and no answer has one. (That
+    one answer shares nothing with the question is not enough: "Sure, where at?" does not either, and of 97% caught
+    repeats 66% would be left.)
+    """
+    if not any(not each.isascii() or content_stems(each) - GENERIC for each in topics(talk.scenario.when)):
+        return False
+    asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
+    if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
+        return False
+    if any(_is_unanswered(talk, place, of=each) for each in ("when", "price")):
+        return True
+    told = [text for at, text in talk.user if at <= place]
+    about = topics("\n".join([talk.scenario.given, talk.scenario.when, *told]))
+    return not any(about & topics(answer) for answer in talk.app_before(place))
+
+
+def _is_unanswered(talk: Talk, place: int, *, of: str) -> bool:
+    """Return whether a message asks for a time or a price, and no answer so far gives one, or asks something itself."""
+    if not has(f"asks {of}", typed(dict(talk.user)[place])):
+        return False
+    return not any(asks(answer) or has(f"tells {of}", typed(answer)) for answer in talk.app_before(place))
+
+
+def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
+    """Return whether the app has repeated an earlier answer: then it is the app that repeats itself."""
+    return bool(heard) and any(ratio(answer, heard) >= NEARLY_EQUAL for answer in answered)
+
+
+def speaks_as_assistant(talk: Talk) -> Found:
+    """Find words of an assistant."""
+    for place, text in talk.user:
+        if phrase := assistant_phrase(text):
+            yield UserFault("speaks_as_assistant", place, repr(phrase))
+
+
+def empty_message(talk: Talk) -> Found:
+    """Find empty messages."""
+    for place, text in talk.user:
+        if is_empty(text):
+            yield UserFault("empty_message", place)
+
+
+def switches_language(talk: Talk) -> Found:
+    """Find messages in a language that nobody has brought up."""
+    if not any(language_of(text) for _, text in talk.user):
+        return
+    own = {language_of(talk.script)} - {""}
+    for place, text in talk.user:
+        found = language_of(text)
+        if not found or found in own:
+            continue
+        told = [talk.script, *(text for at, text in talk.user if at <= place)]
+        named = frozenset[str]().union(*map(named_languages, told))
+        if ANY in named:
+            continue
+        if found not in named and not _is_first_language(found, own, talk.before(place)):
+            yield UserFault("switches_language", place, found)
+        own.add(found)
+
+
+def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) -> bool:
+    """Return whether nobody has written in another language before, or the app has in this one."""
+    text = "\n".join(before)
+    if found in (language_of(text), *map(language_of, before)):
+        return True
+    return not (own or language_of(text) or (is_script(found) and has_latin_letters(text)))
+
+
+def recites_script(talk: Talk) -> Found:
+    """Find messages that read the script out, or speak of the user as "she": of a script in the third person only."""
+    told = _told_of_another(talk.scenario.given, talk.scenario.when)
+    for place, text in talk.user if told else ():
+        spoken = " ".join(words(text))
+        if len(text) < LEAST_RECITED or not _is_of_another(text):
+            continue
+        if any(ratio(spoken, " ".join(words(each))) >= RECITED or _begins_alike(spoken, each) for each in told):
+            yield UserFault("recites_script", place, repr(text))
+
+
+@lru_cache(maxsize=1_000)
+def _told_of_another(given: str, when: str) -> Sequence[str]:
+    """Return the parts of a script in the third person, each sentence of `when` by itself, too."""
+    return tuple(each.strip() for each in (when, *_ANY_SENTENCE.findall(when), given) if _is_of_another(each))
+
+
+def _is_of_another(text: str) -> bool:
+    read = typed(text)
+    return has("third person", read) and not has("first person", read)
+
+
+def _begins_alike(spoken: str, told: str) -> bool:
+    """Return whether a message begins as the script does, by a verb and a person other than "I"."""
+    first, begun = spoken.split()[:2], list(words(told))[:2]
+    return first == begun and has("third person", " ".join(begun))
+
+
+def plays_both_sides(talk: Talk) -> Found:
+    """Find messages with the words of two speakers, by the names before them, or of one at the very beginning."""
+    for place, text in talk.user:
+        read = typed(text)
+        if ":" not in read and "：" not in read:
+            continue
+        roles = {match["role"] for match in find_all("role label", read)}
+        if len(roles) > 1 or has("own label", read):
+            yield UserFault("plays_both_sides", place, ", ".join(sorted(roles)))
+
+
+def breaks_character(talk: Talk) -> Found:
+    """Find messages that speak of the simulation or in its marks, which neither the script nor the app has used."""
+    for place, text in talk.user:
+        found = search("breaks character", typed(text))
+        if found is None or is_empty(text):
+            continue
+        has_marks = any(mark in talk.script for mark in "<{`")
+        heard = typed("\n".join([talk.script, *talk.app_before(place)]))
+        if found[0].strip() not in heard and not (has_marks and found[0].strip()[:1] in "<{`["):
+            yield UserFault("breaks_character", place, repr(found[0].strip()))
+
+
+def only_thanks(talk: Talk) -> Found:
+    """Find three courtesies in a row, or one short message three times, that answer no question of the app."""
+    row = 0
+    for at, (place, text) in enumerate(talk.user):
+        answered = "".join(talk.answer_before(place))
+        row = row + 1 if _only_thanks(text) and not asks_anything(answered) else 0
+        is_again = len(words(text)) == 1 and not _QUESTION.search(text) and _said_thrice(talk, at)
+        if row >= THANKS_IN_A_ROW or (is_again and not asks_anything(answered)):
+            yield UserFault("only_thanks", place, repr(text))
+
+
+def _said_thrice(talk: Talk, at: int) -> bool:
+    same = [typed(text) for _, text in talk.user[max(0, at + 1 - THANKS_IN_A_ROW) : at + 1]]
+    return len(same) == THANKS_IN_A_ROW and len(set(same)) == 1
+
+
+def asks_anything(text: str) -> bool:
+    """Return whether a message asks at all, though only out of courtesy."""
+    return asks(text) or any(mark in text for mark in "?？؟")
+
+
+def _only_thanks(text: str) -> bool:
+    is_short = len(words(text)) <= LONGEST_THANKS or (not text.isascii() and len(text) <= 3 * LONGEST_THANKS)
+    return is_short and not _QUESTION.search(text) and has("courtesy", typed(text))
 
 
 def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[UserFault, ...]:
@@ -63,18 +551,18 @@ def with_faults(conversation: Conversation, faults: Sequence[UserFault]) -> Conv
 
 
 _DETECTORS: Mapping[UserFaultKind, Callable[[Talk], Found]] = {
-    "repeats_itself": speech_faults.repeats_itself,
-    "speaks_as_assistant": speech_faults.speaks_as_assistant,
-    "empty_message": speech_faults.empty_message,
-    "left_while_asked": goal_faults.left_while_asked,
-    "never_states_goal": goal_faults.never_states_goal,
-    "leaks_expectation": goal_faults.leaks_expectation,
-    "changes_fact": fact_faults.changes_fact,
-    "switches_language": speech_faults.switches_language,
-    "recites_script": speech_faults.recites_script,
-    "plays_both_sides": speech_faults.plays_both_sides,
-    "breaks_character": speech_faults.breaks_character,
-    "only_thanks": speech_faults.only_thanks,
-    "invents_fact": fact_faults.invents_fact,
-    "part_unsaid": goal_faults.part_unsaid,
+    "repeats_itself": repeats_itself,
+    "speaks_as_assistant": speaks_as_assistant,
+    "empty_message": empty_message,
+    "left_while_asked": left_while_asked,
+    "never_states_goal": never_states_goal,
+    "leaks_expectation": leaks_expectation,
+    "changes_fact": changes_fact,
+    "switches_language": switches_language,
+    "recites_script": recites_script,
+    "plays_both_sides": plays_both_sides,
+    "breaks_character": breaks_character,
+    "only_thanks": only_thanks,
+    "invents_fact": invents_fact,
+    "part_unsaid": part_unsaid,
 }

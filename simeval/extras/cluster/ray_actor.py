@@ -7,7 +7,7 @@ from typing import Any
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.settings import Settings
-from simeval.engine.executors.protocol import Assignment, Delivery
+from simeval.engine.executors import Assignment, Delivery
 from simeval.engine.run_context import EngineResources, RemoteWorkers
 from simeval.errors import DefinitionError
 from simeval.extras.cluster.trial_worker import TrialWorker

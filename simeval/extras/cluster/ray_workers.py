@@ -15,7 +15,7 @@ import anyio.to_thread
 from simeval.core.executors import RayExecutor
 from simeval.core.logs import log
 from simeval.core.settings import Settings
-from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
+from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.plans.shards import shared_out
 from simeval.engine.run_context import RemoteRun
 from simeval.errors import DefinitionError, NoWorkers

@@ -11,8 +11,8 @@ from simeval.core.conversation import Conversation
 from simeval.core.run_records import RubricRecord, Start, TrialKey
 from simeval.core.trial import CUT, UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Ledger
-from simeval.engine.executors.protocol import Assignment, Delivery, TrialLost, Workers
-from simeval.engine.flow.demand import Demand
+from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
+from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.prompt_texts import Prompt

@@ -15,10 +15,8 @@ from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun, Start, TrialKey
 from simeval.core.trial import UNNEEDED, Score, TrialConversation, failure_of
 from simeval.core.usage import Usage
-from simeval.engine.executors.executor import Executor
-from simeval.engine.executors.protocol import Assignment, Delivery
-from simeval.engine.flow.demand import Demand
-from simeval.engine.flow.stop import StopSignal
+from simeval.engine.executors import Assignment, Delivery, Executor
+from simeval.engine.flow import Demand, StopSignal
 from simeval.engine.plans.fingerprint import changes
 from simeval.engine.plans.resume import MOST_CHANGES
 from simeval.engine.run_context import EngineResources, RunContext

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log
 
-from simeval.engine.flow.order import InOrder
+from simeval.engine.flow import InOrder
 from simeval.stats.evalues import mixture
 from simeval.stats.monitor import DropDetector
 

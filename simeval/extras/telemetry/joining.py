@@ -18,8 +18,8 @@ from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.waits import in_words
 from simeval.datasets.coercion import moment
 from simeval.datasets.conversations import is_run_of
-from simeval.engine.executors.executor import Executor
-from simeval.engine.flow.demand import Demand
+from simeval.engine.executors import Executor
+from simeval.engine.flow import Demand
 from simeval.engine.parts import RunPart
 from simeval.extras.telemetry.receiver import SpanInbox, receiving
 from simeval.results.suite import RunRecord

@@ -14,8 +14,8 @@ from simeval.core.run_records import TrialKey
 from simeval.core.trace_context import SentTrace, noting_traces
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import ModelCall
-from simeval.engine.executors.executor import Executor
-from simeval.engine.flow.demand import Demand
+from simeval.engine.executors import Executor
+from simeval.engine.flow import Demand
 from simeval.engine.parts import RunPart
 from simeval.errors import SimevalError
 from simeval.extras.telemetry.sending import open_outlet

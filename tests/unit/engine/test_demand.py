@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from simeval.core.trial import Trial
-from simeval.engine.flow.demand import Demand
+from simeval.engine.flow import Demand
 
 pytestmark = pytest.mark.anyio
 

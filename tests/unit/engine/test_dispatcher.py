@@ -7,9 +7,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from simeval.core.trial import Trial
-from simeval.engine.actors.dispatcher import by_rank, deal
-from simeval.engine.flow.demand import Demand
-from simeval.engine.flow.stop import StopSignal
+from simeval.engine.flow import Demand, StopSignal
+from simeval.engine.pipeline import by_rank, deal
 
 pytestmark = pytest.mark.anyio
 

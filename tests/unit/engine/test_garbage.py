@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from simeval.engine.garbage import THRESHOLDS, collected_seldom
+from simeval.engine.watchdog import THRESHOLDS, collected_seldom
 
 
 @pytest.fixture(autouse=True)

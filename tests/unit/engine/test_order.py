@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.engine.flow.order import InOrder
+from simeval.engine.flow import InOrder
 from tests.support.golden import cases_of
 
 

@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from simeval.engine.flow.pool import run_pool
+from simeval.engine.flow import run_pool
 from simeval.errors import ModelError, ModelUnusable, RunStopped
 
 pytestmark = pytest.mark.anyio

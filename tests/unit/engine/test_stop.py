@@ -2,14 +2,14 @@
 
 import pytest
 
-from simeval.engine.flow import stop
-from simeval.engine.flow.stop import UnderWay
+from simeval.engine import flow
+from simeval.engine.flow import UnderWay
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(stop, "monotonic", lambda: now[0])
+    monkeypatch.setattr(flow, "monotonic", lambda: now[0])
     return now
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from simeval.core.conversation import UserFaultKind
-from simeval.engine.users.asked_for import asked_for
 from simeval.engine.users.faults import find_faults
+from simeval.engine.users.talk import asked_for
 from simeval.suites.scenario import ScenarioTest
 from tests.support.records import conversation
 from tests.support.suites import scenario

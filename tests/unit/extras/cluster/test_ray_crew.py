@@ -11,7 +11,7 @@ import pytest
 
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Trial
-from simeval.engine.executors.protocol import Assignment, Delivery
+from simeval.engine.executors import Assignment, Delivery
 from simeval.errors import DefinitionError
 from simeval.extras.cluster.ray_workers import _Crew
 

@@ -1,13 +1,179 @@
-"""The way back through the line: the trials needed, the credits to deal them, and the slots they take."""
+"""How trials flow through a run: credits, slots and demand, the order of conclusions, a pool of tasks, and the stop."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Self
+from functools import partial
+from threading import get_ident
+from time import monotonic
+from typing import Generic, Self, TypeVar
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from simeval.core.trial import Trial
+from simeval.core.capture import Caught, capture
+from simeval.core.trial import Outcome, Trial
+
+T = TypeVar("T")
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def _loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """When the trials that are under way began, and how long those took that have ended."""
+
+    _since: dict[object, float] = field(default_factory=dict)
+    _longest: float | None = None
+
+    def begin(self, trial: object) -> None:
+        """Take down that a trial begins."""
+        self._since[trial] = monotonic()
+
+    def end(self, trial: object) -> None:
+        """Take down that a trial has ended, if it had begun."""
+        if trial in self._since:
+            self._longest = max(self._longest or 0.0, monotonic() - self._since.pop(trial))
+
+    def seconds_left(self) -> float | None:
+        """Return how long it is until all have ended, if none takes longer than the longest did; None before any has.
+
+        It is the remaining time of the youngest of them.
+        """
+        if self._longest is None or not self._since:
+            return None if self._since else 0.0
+        return max(0.0, self._longest - (monotonic() - max(self._since.values())))
+
+
+@dataclass(slots=True)
+class StopSignal:
+    """Ends a run before its verdicts are settled, from its own thread or another. The first reason counts.
+
+    `dealing` is the scope that deals trials, `line` that of the whole line of pools; `under_way` gives the time that an
+    end in order takes.
+    """
+
+    reason: str = ""
+    dealing: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    line: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    under_way: UnderWay = field(default_factory=UnderWay)
+    _loop: asyncio.AbstractEventLoop | None = field(default_factory=_loop, repr=False)
+    _thread: int = field(default_factory=get_ident, repr=False)
+
+    def stop(self, reason: str) -> None:
+        """Start no more trials; those in flight are finished."""
+        self.reason = self.reason or reason or "it was asked to"
+        self._at_home(self.dealing.cancel)
+
+    def end(self, reason: str) -> None:
+        """End everything in progress; finished results stay."""
+        self.stop(reason)
+        self._at_home(self.line.cancel)
+
+    def _at_home(self, act: Callable[[], None]) -> None:
+        """Do something in the run's own thread: a scope that another one cancels may never notice."""
+        if self._loop is None or get_ident() == self._thread:
+            act()
+        else:
+            self._loop.call_soon_threadsafe(act)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """The status of one requirement: its outcome if it has ended, else the misses it still tolerates.
+
+    `found` is the observed value, with its interval, and `bar` the required one, both in words. Before the end the
+    interval is that of a fixed sample: a description, and not the basis of the verdict.
+    """
+
+    bar: str
+    found: str = ""
+    outcome: Outcome | None = None
+    misses: int | None = None
+    allowed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A scenario: the trials concluded on, and those its verdicts can need by present knowledge; 0 at first.
+
+    `requirement` makes the one that shows its status best; None without one.
+    """
+
+    title: str
+    trials: int
+    needed: int
+    sample_size: int
+    is_closed: bool
+    requirement: Callable[[], Requirement | None]
+
+
+class InOrder(Generic[T]):
+    """Holds early items until everything before them has come. Numbers start at 0, each comes once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, T] = {}
+        self._next = 0
+
+    @property
+    def waiting(self) -> Mapping[int, T]:
+        """Return the early items, by number."""
+        return self._waiting
+
+    def push(self, number: int, item: T) -> list[T]:
+        """Add an item and return those that can be released now, in order.
+
+        Raises ValueError for a number that has come before.
+        """
+        if number < self._next or number in self._waiting:
+            raise ValueError(f"number {number} has come before")
+        self._waiting[number] = item
+        released = []
+        while self._next in self._waiting:
+            released.append(self._waiting.pop(self._next))
+            self._next += 1
+        return released
+
+
+async def run_pool(
+    work: Callable[[In], Awaitable[Out]],
+    *,
+    workers: int,
+    inbox: MemoryObjectReceiveStream[In],
+    outbox: MemoryObjectSendStream[Out],
+    on_error: Callable[[In, Exception], Out],
+) -> None:
+    """Work through the inbox with `workers` at once; close the outbox when the inbox has ended.
+
+    Errors of `work` become values through `on_error`, except errors that end the run. Each item has a task of its own,
+    so that context variables set by the user's code reach no other item.
+    """
+    places = anyio.Semaphore(workers, fast_acquire=True)
+
+    async def worker(item: In) -> None:
+        try:
+            made = await capture(partial(work, item))
+            await outbox.send(on_error(item, made.error) if isinstance(made, Caught) else made)
+        finally:
+            places.release()
+
+    async with inbox, outbox, anyio.create_task_group() as pool:
+        while True:
+            await places.acquire()
+            try:
+                item = await inbox.receive()
+            except anyio.EndOfStream:
+                return
+            pool.start_soon(worker, item)
 
 
 @dataclass(slots=True)

@@ -12,8 +12,7 @@ from simeval.core.logs import LOGGER
 from simeval.core.terminal import Display
 from simeval.core.usage import Usage
 from simeval.core.waits import Waits
-from simeval.engine.display.pace import WINDOW_SECONDS, Throughput
-from simeval.engine.display.progress import LINE_SECONDS, Look, form_of, progress_of
+from simeval.engine.display import LINE_SECONDS, WINDOW_SECONDS, Look, Throughput, form_of, progress_of
 from tests.support.fake_clock import anyio_backend  # noqa: F401
 
 

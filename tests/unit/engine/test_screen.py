@@ -6,7 +6,7 @@ from io import BytesIO, TextIOWrapper
 
 import pytest
 
-from simeval.engine.display.screen import ENTER, LEAVE, Screen
+from simeval.engine.display import ENTER, LEAVE, Screen
 
 
 class Terminal(TextIOWrapper):

@@ -7,8 +7,8 @@ from simeval.core.terminal import Terminal
 from simeval.core.trial import Outcome
 from simeval.core.usage import Usage
 from simeval.core.waits import Wait
-from simeval.engine.display.frame import View, frame
-from simeval.engine.flow.standing import Requirement, Standing
+from simeval.engine.display import View, frame
+from simeval.engine.flow import Requirement, Standing
 
 MODEL = "openai/gpt-5-nano"
 HOSTILE = [

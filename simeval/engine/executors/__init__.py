@@ -1,1 +1,0 @@
-"""Where the trials of a run are held and measured: in its own process, or elsewhere."""

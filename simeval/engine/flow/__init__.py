@@ -1,1 +1,0 @@
-"""How trials move through a run: pools, order, demand, stop."""
