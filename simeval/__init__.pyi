@@ -1,6 +1,7 @@
-# The packages, and the names of a first hour.
+# The packages, and the names of a first hour: what dir() lists.
 from . import analysis as analysis
 from . import datasets as datasets
+from . import engine as engine
 from . import errors as errors
 from . import evaluators as evaluators
 from . import models as models
@@ -10,148 +11,35 @@ from . import stats as stats
 from . import store as store
 from . import suites as suites
 from . import testing as testing
+
+# isort: split
+# All other public names live in a package and can be imported from here, too.
+from .analysis import *
+from .datasets import *
+from .engine import *
+from .evaluators import *
+from .models import *
+from .results import *
+from .scorers import *
+from .store import *
+from .suites import *
+
+# isort: split
 from .analysis.comparison import compare as compare
-from .analysis.judge_agreement import agreement as agreement
 from .core.conversation import AppResponse as AppResponse
-from .core.conversation import ChatMessage as ChatMessage
 from .core.conversation import Conversation as Conversation
 from .core.conversation import Message as Message
-from .core.executors import RayExecutor as RayExecutor
-from .core.feedback import Feedback as Feedback
-from .core.logs import configure_logging as configure_logging
-from .core.retry_config import RetryConfig as RetryConfig
-from .core.setting_overrides import SettingOverrides as SettingOverrides
-from .core.settings import Settings as Settings
-from .core.trial import Estimate as Estimate
-from .core.trial import Failure as Failure
-from .core.trial import Score as Score
-from .core.trial import Scored as Scored
-from .core.trial import Verdict as Verdict
-from .core.usage import Usage as Usage
 from .core.version import __version__ as __version__
-from .core.world import Unmeasured as Unmeasured
-from .core.world import World as World
-from .core.writing_style import WritingStyleAxes as WritingStyleAxes
-from .core.writing_style import WritingStyleConfig as WritingStyleConfig
 from .datasets.dataset import Dataset as Dataset
-from .datasets.dataset import Example as Example
 from .datasets.files import dataset_of as dataset_of
 from .datasets.files import read_dataset as read_dataset
-from .datasets.files import write_dataset as write_dataset
 from .engine.engine import Engine as Engine
-from .engine.engine import ExperimentOptions as ExperimentOptions
-from .engine.evaluation_logger import EvaluationLogger as EvaluationLogger
-from .evaluators.in_a_row import PassHatKEvaluator as PassHatKEvaluator
-from .evaluators.ratings import RatingAverageEvaluator as RatingAverageEvaluator
-from .evaluators.ratings import RatingProportionEvaluator as RatingProportionEvaluator
 from .evaluators.ratings import SuccessRateEvaluator as SuccessRateEvaluator
 from .evaluators.scores import MeanEvaluator as MeanEvaluator
 from .evaluators.scores import ProportionEvaluator as ProportionEvaluator
-from .evaluators.scores import QuantileEvaluator as QuantileEvaluator
-from .extras.online.evaluator import OnlineEvaluator as OnlineEvaluator
-from .extras.populations.fitting import fit_users as fit_users
-from .extras.protocols.a2a_app import A2aApp as A2aApp
-from .extras.protocols.agui_app import AguiApp as AguiApp
-from .extras.protocols.mcp_app import McpApp as McpApp
-from .extras.protocols.responses_app import ResponsesApp as ResponsesApp
-from .results.experiment import ExperimentResult as ExperimentResult
-from .results.suite import EvaluationResult as EvaluationResult
-from .results.suite import SuiteResult as SuiteResult
 from .scorers.base import Scorer as Scorer
 from .scorers.base import scorer as scorer
-from .suites.apps.command_app import CommandApp as CommandApp
 from .suites.apps.http_app import HttpApp as HttpApp
-from .suites.apps.socket_app import SocketApp as SocketApp
 from .suites.planning import plan as plan
 from .suites.scenario import Expectation as Expectation
 from .suites.scenario import ScenarioTest as ScenarioTest
-from .suites.user_mix import UserMix as UserMix
-from .suites.user_mix import UserPersona as UserPersona
-
-# isort: split
-# Records that signatures name; core and the engine have no list of their own.
-from .core.app_handler import AppHandler as AppHandler
-from .core.app_handler import ExampleHandler as ExampleHandler
-from .core.controls import ControlRecord as ControlRecord
-from .core.controls import Controls as Controls
-from .core.preparation import Preparation as Preparation
-from .core.quarantine import Quarantine as Quarantine
-from .core.run_records import Cut as Cut
-from .core.run_records import Heartbeat as Heartbeat
-from .core.run_records import ReplyRecord as ReplyRecord
-from .core.run_records import ResumableRun as ResumableRun
-from .core.run_records import RubricRecord as RubricRecord
-from .core.run_records import Start as Start
-from .core.trial import Chart as Chart
-from .core.trial import Judgement as Judgement
-from .core.trial import Rating as Rating
-from .core.trial import Trial as Trial
-from .core.trial import TrialConversation as TrialConversation
-from .core.trial import TurnCounts as TurnCounts
-from .engine.rubrics import ExpectationRubric as ExpectationRubric
-from .extras.online.running_estimate import RunningEstimate as RunningEstimate
-from .extras.online.scorer_queue import ScorerCounts as ScorerCounts
-from .extras.populations.fitting import FittedPersona as FittedPersona
-from .extras.populations.fitting import FittedUsers as FittedUsers
-from .extras.populations.goals import Goal as Goal
-
-# isort: split
-# Names that the packages above list, importable from here as they always were.
-from .datasets.records import ImportedLog as ImportedLog
-from .extras.brand.alignment import Alignment as Alignment
-from .extras.brand.alignment import letter_grade as letter_grade
-from .extras.brand.authenticity import Authenticity as Authenticity
-from .extras.brand.persona import Persona as Persona
-from .extras.brand.persona import Policy as Policy
-from .extras.brand.persona import load_persona as load_persona
-from .extras.brand.safety import Safety as Safety
-from .extras.brand.stability import Stability as Stability
-from .extras.brand.traits import TraitsModel as TraitsModel
-from .extras.brand.traits import load_traits as load_traits
-from .extras.importers.registry import import_log as import_log
-from .extras.local.classifiers.bias import BiasConsistency as BiasConsistency
-from .extras.local.classifiers.bias import BiasMatch as BiasMatch
-from .extras.local.classifiers.bias import BiasScorer as BiasScorer
-from .extras.local.classifiers.sentiment import SentimentConsistency as SentimentConsistency
-from .extras.local.classifiers.sentiment import SentimentMatch as SentimentMatch
-from .extras.local.classifiers.sentiment import SentimentScorer as SentimentScorer
-from .extras.local.classifiers.toxicity import ToxicityConsistency as ToxicityConsistency
-from .extras.local.classifiers.toxicity import ToxicityMatch as ToxicityMatch
-from .extras.local.classifiers.toxicity import ToxicityScorer as ToxicityScorer
-from .extras.local.service import LocalClassifier as LocalClassifier
-from .extras.local.service import LocalEncoder as LocalEncoder
-from .models.kinds import Embedding as Embedding
-from .models.providers.litellm_model import LiteLLMModel as LiteLLMModel
-from .scorers.base import ColumnScorer as ColumnScorer
-from .scorers.llm.base import ModelScorer as ModelScorer
-from .scorers.llm.embeddings import EmbeddingSimilarity as EmbeddingSimilarity
-from .scorers.llm.graded import ContextRelevancy as ContextRelevancy
-from .scorers.llm.graded import Correctness as Correctness
-from .scorers.llm.graded import Criteria as Criteria
-from .scorers.llm.graded import DocumentRelevance as DocumentRelevance
-from .scorers.llm.graded import FactualAccuracy as FactualAccuracy
-from .scorers.llm.graded import Faithfulness as Faithfulness
-from .scorers.llm.graded import HallucinationFree as HallucinationFree
-from .scorers.llm.graded import Helpfulness as Helpfulness
-from .scorers.llm.moderation import Moderation as Moderation
-from .scorers.llm.preference import Preference as Preference
-from .scorers.llm.rag import ContextEntityRecall as ContextEntityRecall
-from .scorers.llm.summarization import Summarization as Summarization
-from .scorers.text.classification import Classification as Classification
-from .scorers.text.formats import PydanticScorer as PydanticScorer
-from .scorers.text.formats import ValidJSON as ValidJSON
-from .scorers.text.formats import ValidXML as ValidXML
-from .scorers.text.json_match import JSONMatch as JSONMatch
-from .scorers.text.language import Language as Language
-from .scorers.text.personal_data import PersonalData as PersonalData
-from .scorers.text.readability import Readability as Readability
-from .scorers.text.similarity import Contains as Contains
-from .scorers.text.similarity import ExactMatch as ExactMatch
-from .scorers.text.similarity import LevenshteinSimilarity as LevenshteinSimilarity
-from .scorers.text.similarity import RegexMatch as RegexMatch
-from .scorers.text.similarity import RougeL as RougeL
-from .scorers.text.similarity import TokenF1 as TokenF1
-from .scorers.text.tool_calls import ToolCallMatch as ToolCallMatch
-from .store.datasets import Datasets as Datasets
-from .store.feedback import FeedbackBook as FeedbackBook
-from .store.opening import open_database as open_database

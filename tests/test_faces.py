@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+import simeval
 from simeval.core.journal import Journal
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
@@ -27,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "simeval"
 STUBS = sorted(PACKAGE.rglob("__init__.pyi"))
 FACES = [".".join(path.parent.relative_to(ROOT).parts) for path in STUBS]
-PRIVATE = {"cli", "core", "engine", "extras"}  # packages without a list: nothing of them is public but what others list
+PRIVATE = {"cli", "core", "extras"}  # packages without a list: nothing of them is public but what others list
 INNER = re.compile(r"\b(?:from|import) (simeval\.\w+\.[\w.]+)")
 # what type checkers alone import, in the modules of those whose hints are read here
 CHECKED = {
@@ -66,10 +67,11 @@ NOT_OF_USERS = {
 
 
 def listed(stub: Path) -> list[str]:
-    """Return the names a stub lists; it holds imports alone."""
+    """Return the names a stub lists; it holds imports alone, and neither names of `import *` nor dunders are listed."""
     body = ast.parse(stub.read_text(encoding="utf-8")).body
     assert all(isinstance(node, ast.ImportFrom) for node in body)
-    return [alias.asname or "" for node in body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    names = [alias for node in body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    return [alias.asname or "" for alias in names if alias.name != "*" and alias.name[0] != "_"]
 
 
 def public() -> Iterator[tuple[str, str, Any]]:
@@ -117,6 +119,18 @@ def test_no_public_name_hides_a_module(stub: Path) -> None:
     hiding = [name for name in beside & set(listed(stub)) if not isinstance(getattr(face, name), ModuleType)]
 
     assert not hiding
+
+
+def test_the_first_hour_has_at_most_thirty_names() -> None:
+    assert len(dir(simeval)) <= 30
+    assert {"Engine", "ScenarioTest", "SuccessRateEvaluator", "scorer", "suites"} <= set(dir(simeval))
+
+
+@pytest.mark.parametrize("face", sorted(set(FACES) - {"simeval", "simeval.stats", "simeval.testing"}))
+def test_each_name_of_a_package_can_be_imported_from_simeval(face: str) -> None:
+    module = import_module(face)
+
+    assert [getattr(simeval, name) for name in dir(module)] == [getattr(module, name) for name in dir(module)]
 
 
 def test_a_name_that_is_not_listed_is_refused() -> None:

@@ -12,15 +12,16 @@ from typing import Any
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return __getattr__, __dir__ and __all__ of a package by the relative imports of its stub.
 
-    A name may come from another package of simeval. Raises AttributeError for a name that the stub does not list.
+    A name may come from another package of simeval. The names of `from .other import *` are found but not listed.
+    Raises AttributeError for a name that is in neither.
     """
-    places = _places_in(Path(file).with_suffix(".pyi"), package)
-    names = sorted(places)
+    places, others = _places_in(Path(file).with_suffix(".pyi"), package)
+    names = sorted(name for name in places if not name.startswith("_"))
 
     def get(name: str) -> Any:
-        if name not in places:
+        place = places.get(name) or next((each for each in others if name in import_module(each).__all__), None)
+        if place is None:
             raise AttributeError(f"No {package} attribute {name}")
-        place = places[name]
         found = import_module(f"{package}.{name}") if place == package else getattr(import_module(place), name)
         vars(sys.modules[package])[name] = found  # it is not asked for again
         return found
@@ -28,14 +29,16 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     return get, names.copy, names.copy()
 
 
-def _places_in(stub: Path, package: str) -> dict[str, str]:
-    """Return the module of each name of a stub; the package itself for the name of a module."""
-    imports = [node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom)]
-    return {
-        each.name: resolve_name("." * node.level + (node.module or ""), package)
-        for node in imports
-        for each in node.names
-    }
+def _places_in(stub: Path, package: str) -> tuple[dict[str, str], list[str]]:
+    """Return the module of each name of a stub (of a module: the package), and the packages with all their names."""
+    places: dict[str, str] = {}
+    others = []
+    for node in ast.parse(stub.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), package)
+            others += [module for each in node.names if each.name == "*"]
+            places |= {each.name: module for each in node.names if each.name != "*"}
+    return places, others
 
 
 def load(place: str) -> Any:

@@ -434,7 +434,7 @@ class Settings:
         """Return these with others in their place. Raises DefinitionError, which may suggest a name `beside` them."""
         names = [each.name for each in fields(self)]
         for name in set(overrides) - set(names):
-            do = meant_setting(name, fields(self), beside) or "see the fields of simeval.Settings"
+            do = meant_setting(name, fields(self), beside) or "see the fields of simeval.engine.Settings"
             raise DefinitionError("settings", found=f"there is no setting {name!r}", do=do)
         return replace(self, **overrides)
 

@@ -1,3 +1,5 @@
+from ..core.trial import Score as Score
+from ..core.trial import Scored as Scored
 from ..extras.brand.alignment import Alignment as Alignment
 from ..extras.brand.alignment import letter_grade as letter_grade
 from ..extras.brand.authenticity import Authenticity as Authenticity

@@ -1,4 +1,17 @@
+from ..core.app_handler import AppHandler as AppHandler
+from ..core.app_handler import ExampleHandler as ExampleHandler
+from ..core.controls import Controls as Controls
+from ..core.conversation import AppResponse as AppResponse
+from ..core.conversation import ChatMessage as ChatMessage
+from ..core.world import Unmeasured as Unmeasured
+from ..core.world import World as World
+from ..core.writing_style import WritingStyleAxes as WritingStyleAxes
+from ..core.writing_style import WritingStyleConfig as WritingStyleConfig
 from ..extras.attacks.attack import Attack as Attack
+from ..extras.populations.fitting import FittedPersona as FittedPersona
+from ..extras.populations.fitting import FittedUsers as FittedUsers
+from ..extras.populations.fitting import fit_users as fit_users
+from ..extras.populations.goals import Goal as Goal
 from ..extras.protocols.a2a_app import A2aApp as A2aApp
 from ..extras.protocols.agui_app import AguiApp as AguiApp
 from ..extras.protocols.mcp_app import McpApp as McpApp

@@ -151,7 +151,7 @@ def test_an_engine_takes_every_setting_by_its_name_before_its_settings() -> None
         ("concurency", "did you mean 'concurrency'?"),
         ("user_model", "did you mean 'user_simulator_model'?"),
         ("judge_modell", "did you mean 'judge_model'?"),
-        ("x", "see the fields of simeval.Settings"),
+        ("x", "see the fields of simeval.engine.Settings"),
     ],
 )
 def test_a_name_that_is_no_setting_is_told_with_the_nearest(name: str, do: str) -> None:

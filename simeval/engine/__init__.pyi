@@ -1,0 +1,14 @@
+from ..core.executors import RayExecutor as RayExecutor
+from ..core.logs import configure_logging as configure_logging
+from ..core.preparation import Preparation as Preparation
+from ..core.quarantine import Quarantine as Quarantine
+from ..core.retry_config import RetryConfig as RetryConfig
+from ..core.setting_overrides import SettingOverrides as SettingOverrides
+from ..core.settings import Settings as Settings
+from ..extras.online.evaluator import OnlineEvaluator as OnlineEvaluator
+from ..extras.online.running_estimate import RunningEstimate as RunningEstimate
+from ..extras.online.scorer_queue import ScorerCounts as ScorerCounts
+from .engine import Engine as Engine
+from .engine import ExperimentOptions as ExperimentOptions
+from .evaluation_logger import EvaluationLogger as EvaluationLogger
+from .rubrics import ExpectationRubric as ExpectationRubric
