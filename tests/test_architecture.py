@@ -1,6 +1,7 @@
 """What holds of every module and test file; what a module may import is held by `lint-imports`, from pyproject.toml."""
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,11 @@ HEAVY = (
     "pydantic",
     "aiohttp",
     "simeval.results.html",
+)
+NOT_TO_READ = (  # a store of runs
+    *("aiohttp", "numpy", "scipy", "psycopg", "rich", "tqdm", "sqlalchemy.dialects.postgresql"),
+    *("simeval.engine", "simeval.evaluators.base", "simeval.models", "simeval.scorers.base", "simeval.suites"),
+    *("simeval.results.experiment", "simeval.results.suite", "simeval.store.lifecycle"),
 )
 
 
@@ -79,6 +85,22 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["runs"])
+def test_a_command_that_reads_loads_neither_engine_nor_numbers(command: str, tmp_path: Path) -> None:
+    store = tmp_path / "gates.db"
+    shutil.copyfile(TESTS / "data" / "stores" / "gates.db", store)
+    code = (
+        "import atexit, sys; from simeval.cli.main import main\n"
+        f"atexit.register(lambda: print([m for m in {NOT_TO_READ!r} if m in sys.modules], file=sys.stderr))\n"
+        f"main({[*command.split(), '--store', str(store)]})"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == "[]"
+    assert len(done.stdout.splitlines()) > 2
 
 
 @pytest.mark.parametrize("module", ["simeval.cli.runs", "simeval.results.suite", "simeval.evaluators.base"])

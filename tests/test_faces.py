@@ -21,8 +21,10 @@ from simeval.core.journal import Journal
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
 from simeval.results.experiment import ExperimentResult
+from simeval.results.rows import Row
 from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.database import Database
+from simeval.store.journal import Entry, RunResult
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "simeval"
@@ -43,6 +45,9 @@ CHECKED = {
     "EvaluationResult": EvaluationResult,
     "ExperimentResult": ExperimentResult,
     "RunRecord": RunRecord,
+    "Entry": Entry,
+    "Row": Row,
+    "RunResult": RunResult,
 }
 # only the engine makes what these are of
 OLDER_NAMES = {

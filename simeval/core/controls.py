@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from simeval.core.conversation import Message, Speaker
-from simeval.core.first_person import opening
 from simeval.core.rubric_levels import MEETS_FROM
 from simeval.core.validation import require
 
@@ -99,6 +98,8 @@ class Controls:
         self, kind: ControlKind, *, given: str, when: str, expected_behavior: str, facts: str = ""
     ) -> tuple[Message, ...]:
         """Return the conversation of a control; one with only the app's answer opens with a message of the user."""
+        from simeval.core.first_person import opening  # patterns that only a judged run needs
+
         if kind == "evasive":
             said: tuple[Message, ...] = (Message(role="assistant", content=EVASIVE),)
         elif kind == "off_topic":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AnySet
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
 from math import inf, isfinite, nan
@@ -10,6 +10,7 @@ from typing import Any, SupportsFloat, TypeGuard
 from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.trial import Failure, Score, Trial
 
 Json = dict[str, Any]
 
@@ -155,6 +156,25 @@ def encode_conversation(conversation: Conversation) -> Json:
         "writing_style": dict(conversation.writing_style or {}),
         "ended": conversation.ended,
     }
+
+
+def encode_trial(trial: Trial, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
+    """Return a trial with its conversation and its scores, by the labels of their expectations.
+
+    Its seed is a text, because it has more digits than a number of JSON keeps everywhere.
+    """
+    found = {label: encode_result(score) for label, score in scores.items()}
+    return {"index": trial.index, "seed": str(trial.seed), **encode_conversation(conversation), "scores": found}
+
+
+def encode_result(result: Score | Failure) -> Json:
+    """Return a score with its reasoning, or a failure with its stage and cause."""
+    if isinstance(result, Failure):
+        return asdict(result)
+    details = result.kept_details
+    return {"score": plain(result.value), "reasoning": result.reasoning} | (
+        {"details": plain(details)} if details else {}
+    )
 
 
 def decode_conversation(found: Mapping[str, Any]) -> Conversation:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from math import isfinite
 
-from simeval.core.conversation import Conversation
-from simeval.core.serialization import Json, encode_conversation, plain
-from simeval.core.trial import Estimate, Failure, Judgement, Score, Trial, Verdict
+from simeval.core.serialization import Json, encode_trial, plain
+from simeval.core.trial import Estimate, Judgement, Verdict
 from simeval.core.usage import total
 from simeval.results.document import (
     ExpectationDocument,
@@ -18,16 +17,6 @@ from simeval.results.document import (
     ScenarioDocument,
 )
 from simeval.results.fidelity import encode_fidelity
-
-
-def encode_result(result: Score | Failure) -> Json:
-    """Return a score with its reasoning, or a failure with its stage and cause."""
-    if isinstance(result, Failure):
-        return asdict(result)
-    details = result.kept_details
-    return {"score": plain(result.value), "reasoning": result.reasoning} | (
-        {"details": plain(details)} if details else {}
-    )
 
 
 def encode_verdict(verdict: Verdict) -> Json:
@@ -200,12 +189,3 @@ def encode_bar(found: Requirement) -> Json | None:
 
 def _encode_judgement(scenario: ScenarioDocument, trial: Judgement) -> Json:
     return encode_trial(trial.trial, trial.conversation, scenario.scores(trial))
-
-
-def encode_trial(trial: Trial, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
-    """Return a trial with its conversation and its scores, by the labels of their expectations.
-
-    Its seed is a text, because it has more digits than a number of JSON keeps everywhere.
-    """
-    found = {label: encode_result(score) for label, score in scores.items()}
-    return {"index": trial.index, "seed": str(trial.seed), **encode_conversation(conversation), "scores": found}

@@ -4,11 +4,11 @@ from dataclasses import asdict
 
 from simeval.core.controls import ControlRecord
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
-from simeval.core.serialization import Json, encode_conversation, encode_message, plain
+from simeval.core.serialization import Json, encode_conversation, encode_message, encode_result, plain
 from simeval.core.trial import Judgement, TrialConversation
 from simeval.core.version import __version__
 from simeval.results.document import RunHead
-from simeval.results.encoding import encode_expectation, encode_result, encode_run
+from simeval.results.encoding import encode_expectation, encode_run
 from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
 

@@ -1,10 +1,10 @@
 """Where a run was interrupted: the trial that is missing for that, and later ones, kept but not counted."""
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Table, delete, select
 
 from simeval.core.run_records import Cut
+from simeval.core.serialization import encode_result
 from simeval.core.trial import Trial, cut_off
-from simeval.results.encoding import encode_result
 from simeval.results.entries import encode_entry
 from simeval.store.backends.base import Backend, Row
 from simeval.store.reading import Part, read_conversations, read_scores
@@ -29,11 +29,6 @@ def apply_cut(connection: Connection, backend: Backend, run_id: str, cut: Cut) -
     kept = row(CUTS, run_id=run_id, scenario=at.scenario, trial=at.index, set_aside=len(aside))
     found = rows_of_conversations(run_id, [cut_off(at)])
     backend.write(connection, {SET_ASIDE: aside, CUTS: [kept], **found})
-
-
-def count_set_aside(connection: Connection, run_id: str) -> int:
-    """Return how many trials of a run were finished and are not counted."""
-    return connection.execute(select(func.sum(CUTS.c.set_aside)).where(CUTS.c.run_id == run_id)).scalar() or 0
 
 
 def _from(table: Table, run_id: str, at: Trial) -> list[ColumnElement[bool]]:

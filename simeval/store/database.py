@@ -7,25 +7,22 @@ from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import URL, Connection, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from simeval.core.logs import log
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord
+from simeval.core.run_records import ReplyRecord
 from simeval.errors import DefinitionError, SimevalError, StoreError
-from simeval.results.suite import RunRecord
-from simeval.store import lifecycle
 from simeval.store.backends.base import Backend, Batch, driver_connection, problem_of
-from simeval.store.backends.postgres import PostgresServer
 from simeval.store.backends.sqlite import SqliteFile
-from simeval.store.cuts import apply_cut
-from simeval.store.journal import Entry, RunResult
-from simeval.store.lifecycle import RunAttempt
-from simeval.store.rows import rows_of
 from simeval.store.schema import REPLIES, VERSION, bring_up_to_date, require_known, version_of
 from simeval.store.text_encoding import as_written
+
+if TYPE_CHECKING:
+    from simeval.store.journal import Entry
+    from simeval.store.lifecycle import RunAttempt
 
 T = TypeVar("T")
 
@@ -74,13 +71,18 @@ class Database:
         """The attempts that were begun here."""
         return frozenset(attempt.owner for attempt in self._attempts.values())
 
-    def append(self, run_id: str, entries: Sequence[Entry]) -> None:
+    def append(self, run_id: str, entries: "Sequence[Entry]") -> None:
         """Keep a batch of one run's entries, all or none. They are safe when this returns. Raises StoreError."""
+        from simeval.store import lifecycle  # the results of runs, which one that only reads does without
+
         now = datetime.now(UTC)
-        if any(isinstance(entry, RunRecord) for entry in entries):
-            self._attempts[run_id] = lifecycle.new_attempt(now, after=self._attempts.get(run_id))
-        work = partial(self._keep, run_id=run_id, entries=entries, now=now.isoformat())
-        self._do(work, begin=self._backend.begin_write, durable=any(isinstance(e, RunResult) for e in entries))
+        attempt = lifecycle.attempt_of(entries, now, self._attempts.get(run_id))
+        if attempt is not None:
+            self._attempts[run_id] = attempt
+        work = partial(
+            lifecycle.keep, backend=self._backend, run_id=run_id, entries=entries, attempt=attempt, now=now.isoformat()
+        )
+        self._do(work, begin=self._backend.begin_write, durable=lifecycle.is_end(entries))
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Do work that only reads, and perhaps again on a new connection. It sees one state of the store."""
@@ -107,29 +109,13 @@ class Database:
         """Let go of the runs that have not ended, and of the connection. Nobody waits for a new one any more."""
         self._closing.set()
         with self._lock:
-            if self._connection is not None:
+            if self._connection is not None and self._attempts:
+                from simeval.store.lifecycle import release  # it is loaded: runs were begun
+
                 with suppress(SQLAlchemyError, StoreError, *self._backend.errors):
-                    self._transact(self._connection, self._release, self._backend.begin_write)
+                    work = partial(release, attempts=self._attempts)
+                    self._transact(self._connection, work, self._backend.begin_write)
             self._disconnect()
-
-    def _keep(self, connection: Connection, *, run_id: str, entries: Sequence[Entry], now: str) -> None:
-        backend, attempt = self._backend, self._attempts.get(run_id)
-        for entry in entries:
-            if isinstance(entry, RunRecord) and attempt is not None:
-                lifecycle.begin(connection, backend, entry, attempt)
-        for entry in entries:
-            if isinstance(entry, Cut):
-                apply_cut(connection, backend, run_id, entry)
-        backend.write(connection, rows_of(run_id, entries, now=now))
-        for entry in entries:
-            if isinstance(entry, Heartbeat):
-                lifecycle.beat(connection, backend, run_id, attempt, entry)
-            elif isinstance(entry, RunResult):
-                lifecycle.end(connection, backend, entry, attempt)
-
-    def _release(self, connection: Connection) -> None:
-        for run_id, attempt in self._attempts.items():
-            lifecycle.release(connection, run_id, attempt)
 
     def _prepare(self, connection: Connection) -> None:
         version = version_of(connection)
@@ -138,7 +124,7 @@ class Database:
             self._transact(connection, self._migrate, self._backend.begin_write)
 
     def _migrate(self, connection: Connection) -> None:
-        if isinstance(self._backend, PostgresServer):
+        if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATING})
         bring_up_to_date(connection)
 
@@ -201,6 +187,8 @@ def _backend_of(where: str | Path) -> Backend:
     url = _parsed(where)
     kind = url.drivername.split("+")[0]
     if kind in ("postgresql", "postgres"):
+        from simeval.store.backends.postgres import PostgresServer  # its dialect, which a file does without
+
         return PostgresServer(url)
     if kind == "sqlite" and url.database not in (None, "", ":memory:"):
         return _file(Path(str(url.database)))

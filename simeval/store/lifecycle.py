@@ -1,13 +1,13 @@
 """The life of a run in a store: its attempts begin, give signs of life, and end."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from simeval.core.run_records import Heartbeat
+from simeval.core.run_records import Cut, Heartbeat
 from simeval.core.serialization import Json
 from simeval.core.trial import TrialConversation
 from simeval.core.usage import Usage, total
@@ -17,9 +17,10 @@ from simeval.results.encoding import encode_document, encode_head
 from simeval.results.experiment import report_of
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.backends.base import Backend, Batch
-from simeval.store.journal import RunResult
+from simeval.store.cuts import apply_cut
+from simeval.store.journal import Entry, RunResult
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
-from simeval.store.rows import result_row, row, rows_of_conversations, scenario_rows, verdict_rows
+from simeval.store.rows import result_row, row, rows_of, rows_of_conversations, scenario_rows, verdict_rows
 from simeval.store.schema import ATTEMPTS, RUNS, SCENARIOS, STARTS, TRIALS, VERDICTS
 from simeval.store.text_encoding import from_json, storable, to_json
 
@@ -33,9 +34,40 @@ class RunAttempt:
     before: str = ""
 
 
-def new_attempt(now: datetime, *, after: RunAttempt | None) -> RunAttempt:
-    """Return an attempt of this process that begins now."""
-    return RunAttempt(new_owner(), now.isoformat(), after.owner if after else "")
+def attempt_of(entries: Sequence[Entry], now: datetime, known: RunAttempt | None) -> RunAttempt | None:
+    """Return the attempt that entries belong to: a new one of this process if they begin a run, else the known one."""
+    if any(isinstance(entry, RunRecord) for entry in entries):
+        return RunAttempt(new_owner(), now.isoformat(), known.owner if known else "")
+    return known
+
+
+def is_end(entries: Sequence[Entry]) -> bool:
+    """Return whether entries end a run."""
+    return any(isinstance(entry, RunResult) for entry in entries)
+
+
+def keep(
+    connection: Connection,
+    *,
+    backend: Backend,
+    run_id: str,
+    entries: Sequence[Entry],
+    attempt: RunAttempt | None,
+    now: str,
+) -> None:
+    """Store entries of one run. Raises StoreError if it belongs to another by now."""
+    for entry in entries:
+        if isinstance(entry, RunRecord) and attempt is not None:
+            begin(connection, backend, entry, attempt)
+    for entry in entries:
+        if isinstance(entry, Cut):
+            apply_cut(connection, backend, run_id, entry)
+    backend.write(connection, rows_of(run_id, entries, now=now))
+    for entry in entries:
+        if isinstance(entry, Heartbeat):
+            beat(connection, backend, run_id, attempt, entry)
+        elif isinstance(entry, RunResult):
+            end(connection, backend, entry, attempt)
 
 
 def begin(connection: Connection, backend: Backend, run: RunRecord, attempt: RunAttempt) -> None:
@@ -115,10 +147,11 @@ def _suite_rows(connection: Connection, suite: SuiteResult) -> Batch:
     }
 
 
-def release(connection: Connection, run_id: str, attempt: RunAttempt) -> None:
-    """Release a run that nobody continues, if it has not ended."""
-    own = (RUNS.c.run_id == run_id, RUNS.c.owner == attempt.owner, RUNS.c.status == "running")
-    connection.execute(update(RUNS).where(*own).values(owner=""))
+def release(connection: Connection, *, attempts: Mapping[str, RunAttempt]) -> None:
+    """Release the runs of these attempts that have not ended: nobody continues them."""
+    for run_id, attempt in attempts.items():
+        own = (RUNS.c.run_id == run_id, RUNS.c.owner == attempt.owner, RUNS.c.status == "running")
+        connection.execute(update(RUNS).where(*own).values(owner=""))
 
 
 def _run_row(run: RunRecord, attempt: RunAttempt) -> tuple[Any, ...]:

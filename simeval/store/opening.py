@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from simeval.core.journal import Journal
 from simeval.core.run_records import ResumableRun
 from simeval.errors import DefinitionError
-from simeval.results.rows import Row
-from simeval.store.journal import JsonLinesJournal
 
 if TYPE_CHECKING:
+    from simeval.results.rows import Row
     from simeval.store.database import Database
 
 
@@ -22,6 +21,10 @@ def open_journal(where: str | Path, *, must_exist: bool = False) -> Journal:
     if not str(where).strip():
         raise DefinitionError("store", found="found an empty name", do="name a file or a URL, or none")
     if "://" not in str(where) and Path(where).suffix == ".jsonl":
+        from simeval.store.journal import (
+            JsonLinesJournal,  # the results of runs, which one that only reads does without
+        )
+
         return JsonLinesJournal(Path(where))
     return open_database(where, must_exist=must_exist)
 
@@ -37,7 +40,7 @@ def as_database(journal: Journal | None, what: str) -> "Database":
     return journal
 
 
-def rows_at(where: "str | Path | Journal | None", run_id: str) -> Iterator[Row]:
+def rows_at(where: "str | Path | Journal | None", run_id: str) -> "Iterator[Row]":
     """Return the rows of a run, from a database that is open already or at this address. Raises DefinitionError."""
     from simeval.store.stored_rows import stored_rows
 

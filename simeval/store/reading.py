@@ -8,7 +8,7 @@ from datetime import datetime
 from math import nan
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, and_, or_, select
+from sqlalchemy import Connection, Select, Table, and_, func, or_, select
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
@@ -150,6 +150,11 @@ def read_cuts(connection: Connection, run_id: str) -> dict[int, tuple[int, ...]]
     for scenario, index in connection.execute(query):
         found[scenario] += (index,)
     return dict(found)
+
+
+def count_set_aside(connection: Connection, run_id: str) -> int:
+    """Return how many trials of a run were finished and are not counted."""
+    return connection.execute(select(func.sum(CUTS.c.set_aside)).where(CUTS.c.run_id == run_id)).scalar() or 0
 
 
 def _start(found: Mapping[str, Any]) -> Start:

@@ -6,25 +6,22 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
 from itertools import count, islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
-from simeval.core.serialization import Json
+from simeval.core.serialization import Json, encode_trial
 from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Judgement, Score, TrialConversation
 from simeval.core.usage import total
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
-from simeval.results.encoding import encode_trial
-from simeval.store.cuts import count_set_aside
 from simeval.store.database import Database, as_open
-from simeval.store.journal import RunResult
-from simeval.store.lifecycle import amend
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
     Part,
     Scores,
+    count_set_aside,
     find_text,
     lacks_scores,
     read_begun,
@@ -40,6 +37,9 @@ from simeval.store.reading import (
 from simeval.store.run_summaries import RunSummary, ScenarioProgress, Status, estimate_of
 from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS, TRIALS
 from simeval.store.text_encoding import as_written, from_json
+
+if TYPE_CHECKING:
+    from simeval.store.journal import RunResult
 
 LAST = "last"
 
@@ -156,8 +156,10 @@ class Runs:
         """Return how far each scenario of a run has come, in the suite's order."""
         return self._database.read(lambda connection: _progress(connection, run_id))
 
-    def amend(self, result: RunResult) -> None:
+    def amend(self, result: "RunResult") -> None:
         """Update the result of a run that has ended, if more is known by now. Raises StoreError."""
+        from simeval.store.lifecycle import amend  # the results of runs, which one that only reads does without
+
         self._database.write(lambda connection: amend(connection, result))
 
     def delete(self, run_id: str) -> None:
