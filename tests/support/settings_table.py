@@ -25,7 +25,7 @@ def tables() -> str:
     parts = []
     for group, members in groupby(fields(Settings), key=lambda each: about_of(each).group):
         rows = [_row(each) for each in members]
-        parts.append(f"**{group}**\n\n| setting | option | what it says | default |\n| --- | --- | --- | --- |\n")
+        parts.append(f"**{group}**\n\n| setting | option | meaning | default |\n| --- | --- | --- | --- |\n")
         parts[-1] += "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return "\n" + "\n".join(parts) + "\n"
 

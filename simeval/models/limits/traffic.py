@@ -1,6 +1,6 @@
 """When the next call to a model may start: by its pace, calls in progress, and fixed limits; pure state.
 
-docs/guides/running.md explains how the pace is learnt, benchmarks/faults/limits_simulated.py measures it.
+docs/guides/rate-limits.md explains how the pace is learnt, benchmarks/faults/limits_simulated.py measures it.
 """
 
 from dataclasses import dataclass, field
