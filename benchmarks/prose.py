@@ -27,9 +27,14 @@ PAGES = (
     "README.md",
     "CHANGELOG.md",
     "docs/start.md",
-    "docs/guides/suites.md",
-    "docs/guides/judges.md",
-    "docs/explanation/architecture.md",
+    *(f"docs/explanation/{name}.md" for name in ("architecture", "benchmarks", "faults", "statistics")),
+    *(
+        f"docs/guides/{name}.md"
+        for name in (
+            *("apps", "ci-is-red", "comparing", "cost", "judge-is-wrong", "judges", "notebook", "rate-limits"),
+            *("running", "scorers", "state", "suites", "users"),
+        )
+    ),
 )
 PENDING = frozenset({"results"})  # not yet within the limits
 
