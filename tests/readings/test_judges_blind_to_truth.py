@@ -11,7 +11,6 @@ import pytest
 
 from simeval import Engine, EvaluationResult, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.controls import ControlRecord, Controls, failed
-from simeval.core.near_misses import near_misses
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
 from simeval.testing import ScriptedModel, judge_reply
@@ -80,7 +79,7 @@ def test_one_that_looks_the_value_up_is_not() -> None:
     assert share([refused(pair) for pair in NAMING]) <= 0.02
 
 
-def test_nor_one_that_finds_the_value_wherever_it_is_not_denied() -> None:
+def test_nor_one_that_finds_the_values_of_expectations_that_no_rule_was_written_for() -> None:
     def refused(row: dict[str, str]) -> bool:
         values = [
             re.compile(rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])", re.IGNORECASE)
@@ -88,9 +87,7 @@ def test_nor_one_that_finds_the_value_wherever_it_is_not_denied() -> None:
         ]
         return is_refused(lambda _, answer: all(value.search(answer) for value in values), row["expectation"])
 
-    changed = [row for row in HELD_OUT if near_misses((row["expectation"],))[0].rule != "denies"]
-    assert len(changed) >= 0.95 * len(HELD_OUT)
-    assert share([refused(row) for row in changed]) <= 0.02
+    assert share([refused(row) for row in HELD_OUT]) <= 0.02
 
 
 def test_one_that_errs_on_three_in_a_hundred_ends_at_most_five_in_a_hundred_runs_of_thirty_expectations() -> None:

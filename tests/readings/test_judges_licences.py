@@ -219,6 +219,11 @@ async def test_an_own_near_miss_of_the_run_is_counted() -> None:
     assert "judge scripted/model: near misses of this run 1 of 1" in result.run.notes
 
 
+def rating_near_misses(score: int) -> Rate:
+    """Return a judge that gives so much to near misses, and nothing to far ones."""
+    return lambda request: judge_reply(score if request.control.startswith("near_miss") else 1, "It says so.")
+
+
 async def app(message: str) -> str:
     return "It arrives on Sunday."
 
@@ -279,17 +284,35 @@ class TestWhatRunsAdd:
         await self.judging(store).test_judge()
         assert "near misses of runs" not in await self.notes(self.judging(store, require_judge_test=True), "Friday")
 
-    async def test_a_panel_is_not_judged_by_what_one_of_it_gave(self, tmp_path: Path) -> None:
-        store = tmp_path / "runs.db"
-        panel = [ScriptedModel({"judge": reading(), "control": [judge_reply(2)]}, f"scripted/{n}") for n in "ab"]
+    @pytest.mark.parametrize(
+        ("ratings", "options", "counted"),
+        [
+            ((2, 9), {}, "1 of 1"),  # 5.5 on average
+            ((4, 9), {}, "0 of 1"),
+            ((7, 2), {"escalate": "rating 4..8"}, "1 of 1"),
+            ((9, 2), {"escalate": "rating 4..8"}, "0 of 1"),
+            ((1, 2), {"escalate": "rating 4..8 or cannot tell"}, ""),
+            ((2, 2), {"judge_repeats": 2}, ""),
+        ],
+    )
+    async def test_several_judges_are_counted_as_they_rate_together(
+        self, ratings: tuple[int, int], options: dict[str, Any], counted: str, tmp_path: Path
+    ) -> None:
+        scripts = [
+            ScriptedModel({"judge": reading(), "control": rating_near_misses(rating)}, name=f"scripted/{name}")
+            for name, rating in zip("ab", ratings, strict=True)
+        ]
+        fields: dict[str, Any] = {"store": tmp_path / "runs.db", "rubric_folder": None, "display": "none", "seed": 1}
 
-        def engine_of_two() -> Engine:
-            return Engine(panel, "offline/user", store=store, rubric_folder=None, display="none", seed=1)
+        def together() -> Engine:
+            return Engine(scripts, "offline/user", on_failed_control="warn", **fields, **options)
 
-        await engine_of_two().test_judge()
-        await engine_of_two().evaluate(self.suite("Friday"), app)
+        await together().test_judge()
+        await together().evaluate(self.suite("Friday"), app)
+        notes = await self.notes(together(), "Friday")
 
-        assert "near misses of runs" not in await self.notes(engine_of_two(), "Friday")
+        assert ("near misses of runs since" in notes) == bool(counted)
+        assert counted in notes
 
     async def test_another_model_behind_the_name_ends_the_licence(self, tmp_path: Path) -> None:
         store, folder = tmp_path / "runs.db", tmp_path / "kept"

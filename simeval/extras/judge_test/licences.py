@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import chain
+from statistics import mean
 
 import anyio.to_thread
 
-from simeval.core.escalation import judges_said
+from simeval.core.escalation import EscalationRule, judges_said
 from simeval.core.journal import Journal
 from simeval.core.licences import JudgeForm, JudgeLicence, Stream
 from simeval.core.logs import log
+from simeval.core.rubric_levels import LOWEST, MEETS_FROM
 from simeval.engine.parts import RunPart
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
 from simeval.engine.plans.scenario_plan import RunPlan
@@ -46,19 +48,34 @@ class LicencePart(RunPart):
         return [self._line(form) for form in self._found]
 
     def end(self, result: RunResult) -> None:
-        """Count the near misses that the run showed, if one judge rates alone and once, as they were rated."""
-        if len(self.context.judges) > 1 or self.context.settings.judge_repeats > 1:
+        """Count the near misses that the run showed, as its judges rate them together."""
+        if self.context.settings.judge_repeats > 1:  # which a control is not
             return
         seen: dict[JudgeForm, dict[str, bool]] = {}
         results = result if isinstance(result, SuiteResult) else ()
         for each in chain.from_iterable(scenario.expectations for scenario in results):
             if each.prepared is not None:
                 form: JudgeForm = "criteria" if each.prepared.rubric is None else "rating"
-                shown = [control for control in each.prepared.controls if control.control == "near_miss"]
-                seen.setdefault(form, {}).update((control.key, control.is_right) for control in shown)
+                shown = {control.judge: control for control in each.prepared.controls if control.control == "near_miss"}
+                rating = self._rating({judge: control.score for judge, control in shown.items()})
+                if rating is not None:
+                    key = " ".join(shown[judge].key for judge in self.context.judge_names)
+                    seen.setdefault(form, {})[key] = rating < MEETS_FROM
         for form, found in seen.items():
-            if found and self._found.get(form):
+            if self._found.get(form):
                 change_in(self.context, form, partial(with_seen, seen=found))
+
+    def _rating(self, ratings: Mapping[str, float]) -> float | None:
+        """Return the rating of all judges of the run, from that of each; None if it is unknown."""
+        names, escalate = self.context.judge_names, self.context.settings.escalate
+        if not {*names} <= {*ratings}:
+            return None
+        if escalate is None:
+            return mean(ratings[name] for name in names)
+        rule, first, second = EscalationRule.of(escalate), *(ratings[name] for name in names)
+        if rule.when_untold and first == LOWEST:  # may be the record of a judge that could not tell
+            return None
+        return second if rule.takes(first) else first
 
     def _line(self, form: JudgeForm) -> str:
         licence, context = self._found[form], self.context
