@@ -228,16 +228,16 @@ class Engine:
         suite = _scenarios_of(scenarios, None, "rubrics")
         return await self._run(partial(rubrics_of, suite=suite, write=write), keeps=False)
 
-    async def test_judge(self, form: JudgeForm = "rating") -> JudgeLicence:
+    async def test_judge(self, form: JudgeForm = "rating", *, language: str = "en") -> JudgeLicence:
         """Test whether the judge separates near misses from right answers, asked as in a run, and store the result.
 
-        `form` is how it judges: by rating, or by ruling on criteria. Reports of runs whose judge, prompt, options and
-        form are the same name the result. Raises DefinitionError; ModelUnusable or ModelError if the judge cannot be
-        asked.
+        `form` is how it judges: by rating, or by ruling on criteria; `language` is that of the answers, en, de or es.
+        Reports of runs whose judge, prompt, options, form and language are the same name the result. Raises
+        DefinitionError; ModelUnusable or ModelError if the judge cannot be asked.
         """
         work: Callable[..., Awaitable[JudgeLicence]] = load("simeval.extras.judge_test.licensing:license_judge")
-        keep = load("simeval.extras.judge_test.licences:keep_in")
-        found = await self._run(partial(work, form=form), keeps=False)
+        keep, asked = (load(f"simeval.extras.judge_test.licences:{name}") for name in ("keep_in", "Form"))
+        found = await self._run(partial(work, form=asked(form, language)), keeps=False)
         async with self._resources(StopSignal(), self.settings.store) as store:
             await anyio.to_thread.run_sync(keep, store, found)
         return found

@@ -45,6 +45,21 @@ def test_a_judge_that_is_licensed_or_not_is_kept_in_the_store_for_its_runs(tmp_p
     assert "judge openai-compatible/fake (rating): NOT LICENSED" in " ".join(refused.stderr.split())
 
 
+def test_a_judge_is_tested_in_each_language_of_its_suite(tmp_path: Path) -> None:
+    german = SUITE.replace(
+        "The assistant says that the shop opens at nine", "Der Bot sagt, dass der Laden um 9 Uhr öffnet"
+    )
+    text = SUITE + german.partition("scenarios:\n")[2].replace("Hours", "Uhrzeit")
+    (tmp_path / "suite.yaml").write_text(text, encoding="utf-8")
+    with fake_endpoint() as endpoint:
+        judge = f"api_base={endpoint.base_url}"
+        named = ("suite.yaml", "--judge-model", "openai-compatible/fake", "--judge-option", judge)
+        simeval(tmp_path, "judge-test", *named, "--json", "found.json", OPENAI_API_KEY="none")
+
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["licences"]
+    assert [each["form"] for each in found] == ["rating", "rating in German"]
+
+
 def test_the_weaknesses_of_a_judge_that_passes_all_are_named(tmp_path: Path) -> None:
     with fake_endpoint() as endpoint:
         judge = f"api_base={endpoint.base_url}"

@@ -13,8 +13,10 @@ import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator, SuiteResult
 from simeval.core.licences import JudgeForm, JudgeLicence
+from simeval.core.near_misses import language_in
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind
-from simeval.extras.judge_test.licence_material import licence_cases
+from simeval.extras.judge_test.licence_material import LANGUAGES, licence_cases
+from simeval.extras.judge_test.licensing import licence_design
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest
 from simeval.results.junit import junit_xml
@@ -26,7 +28,10 @@ pytestmark = pytest.mark.anyio
 Rate = Callable[[Any], Any]
 FOUR = ("one shared word", "half of the words", "more positive words", "agrees")
 RIGHT = {
-    (each.question, each.answer): each.is_right for right in (True, False) for each in licence_cases(0, right=right)
+    (each.question, each.answer): each.is_right
+    for right in (True, False)
+    for language in LANGUAGES
+    for each in licence_cases(0, right=right, language=language)
 }
 
 
@@ -57,15 +62,16 @@ def engine(rate: Rate, store: Path | None = None, **options: Any) -> Engine:
     return Engine(model, store=store, rubric_folder=None, display="none", **{"seed": 1, **options})
 
 
-async def licences(rate: Rate, *, seeds: int, **options: Any) -> list[JudgeLicence]:
-    return [await engine(rate, seed=seed, **options).test_judge() for seed in range(seeds)]
+async def licences(rate: Rate, *, seeds: int, language: str = "en", **options: Any) -> list[JudgeLicence]:
+    return [await engine(rate, seed=seed, **options).test_judge(language=language) for seed in range(seeds)]
 
 
+@pytest.mark.parametrize(("language", "seeds"), [("en", 100), ("de", 20), ("es", 20)])
 @pytest.mark.parametrize("name", FOUR)
-async def test_a_judge_of_words_is_refused_within_a_few_calls(name: str) -> None:
-    found = await licences(blind(name), seeds=100)
+async def test_a_judge_of_words_is_refused_within_a_few_calls(name: str, language: str, seeds: int) -> None:
+    found = await licences(blind(name), seeds=seeds, language=language)
 
-    assert sum(each.is_licensed for each in found) <= 5
+    assert sum(each.is_licensed for each in found) <= 0.05 * seeds
     assert mean(each.calls for each in found) <= 12
 
 
@@ -135,6 +141,29 @@ async def test_it_is_asked_in_the_form_of_the_run(form: JudgeForm) -> None:
     assert (found.form, found.is_licensed) == (form, True)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_it_is_shown_answers_in_the_language_asked_for(language: str) -> None:
+    shown: list[str] = []
+
+    def rate(request: Any) -> Any:
+        shown.append(language_in(request.conversation[-1].content))
+        return reading()(request)
+
+    found = await engine(rate).test_judge(language=language)
+
+    assert found.is_licensed
+    assert max(set(shown), key=shown.count) == language
+    assert len(licence_cases(0, right=True, language=language)) >= licence_design().n_max
+
+
+async def test_a_language_without_answers_is_refused_before_a_call() -> None:
+    model = ScriptedModel({"judge": reading()})
+
+    with pytest.raises(DefinitionError, match="name one of en, de, es"):
+        await Engine(model, store=None, rubric_folder=None).test_judge(language="fr")
+    assert model.calls == 0
+
+
 async def test_a_panel_is_tested_as_one_judge() -> None:
     judges = [ScriptedModel({"judge": rate}, name=name) for name, rate in (("a/a", reading()), ("b/b", reading()))]
     found = await Engine(judges, store=None, rubric_folder=None, seed=1).test_judge()
@@ -143,8 +172,8 @@ async def test_a_panel_is_tested_as_one_judge() -> None:
     assert (found.is_licensed, found.calls) == (True, 68)
 
 
-def scenario(**fields: Any) -> ScenarioTest:
-    expected = Expectation(expected_behavior="It says nine", evaluator=SuccessRateEvaluator(min_proportion=0.5))
+def scenario(expected_behavior: str = "It says nine", **fields: Any) -> ScenarioTest:
+    expected = Expectation(expected_behavior=expected_behavior, evaluator=SuccessRateEvaluator(min_proportion=0.5))
     return ScenarioTest(
         title="Hours", given="A customer", when="They ask when the shop opens", then=expected, sample_size=2, **fields
     )
@@ -171,6 +200,18 @@ async def test_every_report_names_the_licence_of_its_judge(tmp_path: Path) -> No
     named = {name for name, report in reports.items() if str(licence) in " ".join(report.split())}
     assert "licensed, tested" in str(licence)
     assert named == {*reports}
+
+
+async def test_a_licence_in_english_is_none_for_expectations_in_german(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    german = scenario("Der Assistent sagt, dass der Laden um neun Uhr öffnet")
+    await engine(reading(), store).test_judge()
+    before = await engine(reading(), store).evaluate([german], lambda message, state: "Um neun.")
+    await engine(reading(), store).test_judge(language="de")
+    after = await engine(reading(), store).evaluate([german], lambda message, state: "Um neun.")
+
+    assert "(rating in German): not tested so" in " ".join(before.run.notes)
+    assert "(rating in German): licensed" in " ".join(after.run.notes)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,16 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain
 from statistics import mean
+from typing import NamedTuple, Self
 
 import anyio.to_thread
 
 from simeval.core.escalation import EscalationRule, judges_said
 from simeval.core.journal import Journal
+from simeval.core.languages import called
 from simeval.core.licences import JudgeForm, JudgeLicence, Stream
 from simeval.core.logs import log
+from simeval.core.near_misses import language_in
 from simeval.core.rubric_levels import LOWEST, MEETS_FROM
 from simeval.engine.parts import RunPart
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
@@ -21,6 +24,7 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.run_context import RunContext
 from simeval.errors import DefinitionError, StoreError
 from simeval.extras.judge_test import material
+from simeval.extras.judge_test.licence_material import LANGUAGES
 from simeval.results.suite import SuiteResult
 from simeval.stats.binomial import clopper_pearson
 from simeval.store.journal import RunResult
@@ -29,10 +33,23 @@ BAR = 0.75  # the share that is to be proven of each kind
 LEVEL = 0.05  # the error of a test, on each side
 
 
+class Form(NamedTuple):
+    """How expectations are judged, and the language of the answers that a judge of them is tested on."""
+
+    reply: JudgeForm = "rating"
+    language: str = "en"
+
+    @classmethod
+    def of(cls, expected: str, *, criteria: bool) -> Self:
+        """Return the form of an expectation; the language is English if there are no answers in its own."""
+        language = language_in(expected)
+        return cls("criteria" if criteria else "rating", language if language in LANGUAGES else "en")
+
+
 class LicencePart(RunPart):
     """Names the licence of the judges for each form in which they judge."""
 
-    _found: Mapping[JudgeForm, JudgeLicence | None]
+    _found: Mapping[Form, JudgeLicence | None]
 
     async def check(self) -> None:
         """Look the licences up. Raises DefinitionError if one is required and missing."""
@@ -51,14 +68,15 @@ class LicencePart(RunPart):
         """Count the near misses that the run showed, as its judges rate them together."""
         if self.context.settings.judge_repeats > 1:  # which a control is not
             return
-        seen: dict[JudgeForm, dict[str, bool]] = {}
+        seen: dict[Form, dict[str, bool]] = {}
         results = result if isinstance(result, SuiteResult) else ()
         for each in chain.from_iterable(scenario.expectations for scenario in results):
             if each.prepared is not None:
-                form: JudgeForm = "criteria" if each.prepared.rubric is None else "rating"
                 shown = {control.judge: control for control in each.prepared.controls if control.control == "near_miss"}
                 rating = self._rating({judge: control.score for judge, control in shown.items()})
                 if rating is not None:
+                    first, *_ = shown.values()
+                    form = Form.of(first.expected_behavior, criteria=each.prepared.rubric is None)
                     key = " ".join(shown[judge].key for judge in self.context.judge_names)
                     seen.setdefault(form, {})[key] = rating < MEETS_FROM
         for form, found in seen.items():
@@ -77,7 +95,7 @@ class LicencePart(RunPart):
             return None
         return second if rule.takes(first) else first
 
-    def _line(self, form: JudgeForm) -> str:
+    def _line(self, form: Form) -> str:
         licence, context = self._found[form], self.context
         if licence is not None:
             return str(licence)
@@ -87,7 +105,7 @@ class LicencePart(RunPart):
         )
 
 
-async def _kept(context: RunContext, form: JudgeForm) -> JudgeLicence | None:
+async def _kept(context: RunContext, form: Form) -> JudgeLicence | None:
     from simeval.store.database import Database  # heavy, and not for every run
     from simeval.store.licences import licence_under
 
@@ -108,7 +126,7 @@ def with_seen(licence: JudgeLicence, seen: Mapping[str, bool]) -> JudgeLicence:
     return replace(licence, seen=both, in_runs=Stream(right=right, n=n, passed=high >= BAR, low=low, high=high))
 
 
-def change_in(context: RunContext, form: JudgeForm, change: Callable[[JudgeLicence], JudgeLicence]) -> None:
+def change_in(context: RunContext, form: Form, change: Callable[[JudgeLicence], JudgeLicence]) -> None:
     """Change the licence of a run's judges, if its store has one; a store that fails is told of, and ends no run."""
     from simeval.store.database import Database
     from simeval.store.licences import change_licence
@@ -129,10 +147,10 @@ def keep_in(store: Journal | None, licence: JudgeLicence) -> None:
         keep_licence(store, licence)
 
 
-def licence_key(context: RunContext, form: JudgeForm) -> str:
+def licence_key(context: RunContext, form: Form) -> str:
     """Return a hash of all that a licence holds for: judges and their options, prompt, form of reply, material."""
     settings, prompts = context.settings, context.shared.prompts
-    prompt = prompts[(CRITERIA_PROMPTS if form == "criteria" else JUDGE_PROMPTS)[settings.judge_reply]]
+    prompt = prompts[(CRITERIA_PROMPTS if form.reply == "criteria" else JUDGE_PROMPTS)[settings.judge_reply]]
     parts = [
         material.VERSION,
         form_said(context, form),
@@ -145,17 +163,17 @@ def licence_key(context: RunContext, form: JudgeForm) -> str:
     return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def form_said(context: RunContext, form: JudgeForm) -> str:
+def form_said(context: RunContext, form: Form) -> str:
     """Return how expectations are judged, in words."""
     settings = context.settings
     by_label = " by label" if settings.judge_reply == "label" else ""
-    each = " one by one" if form == "criteria" and settings.criteria_calls == "each" else ""
+    each = " one by one" if form.reply == "criteria" and settings.criteria_calls == "each" else ""
     repeats = f" x {settings.judge_repeats}" if settings.judge_repeats > 1 else ""
-    return f"{form}{by_label}{each}{repeats}"
+    language = "" if form.language == "en" else f" in {called(form.language)}"
+    return f"{form.reply}{by_label}{each}{repeats}{language}"
 
 
-def forms_of(plans: Sequence[RunPlan]) -> Sequence[JudgeForm]:
+def forms_of(plans: Sequence[RunPlan]) -> Sequence[Form]:
     """Return the forms in which the expectations of a run are judged."""
-    judged = [measure for plan in plans for measure in plan.judged]
-    forms: list[JudgeForm] = ["rating" if each.criteria is None else "criteria" for each in judged]
-    return [*dict.fromkeys(forms)]
+    judged = [(measure.expected_behavior or "", measure.criteria) for plan in plans for measure in plan.judged]
+    return [*dict.fromkeys(Form.of(expected, criteria=criteria is not None) for expected, criteria in judged)]

@@ -14,15 +14,16 @@ import anyio.to_thread
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.escalation import judges_said
-from simeval.core.licences import JudgeForm, JudgeLicence, Stream
+from simeval.core.licences import JudgeLicence, Stream
 from simeval.core.rubric_levels import MEETS_FROM
 from simeval.core.usage import total
+from simeval.core.validation import require
 from simeval.engine.run_context import RunContext
 from simeval.errors import CannotTell, DefinitionError, ModelError, ModelErrorKind
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.extras.judge_test import material
-from simeval.extras.judge_test.licence_material import LicenceCase, licence_cases
-from simeval.extras.judge_test.licences import BAR, LEVEL, form_said, licence_key
+from simeval.extras.judge_test.licence_material import LANGUAGES, LicenceCase, licence_cases
+from simeval.extras.judge_test.licences import BAR, LEVEL, Form, form_said, licence_key
 from simeval.models.provider_table import is_embedded
 from simeval.scorers.llm.panel import at_once
 from simeval.stats.binomial import clopper_pearson
@@ -68,19 +69,23 @@ class _Stream:
         return Stream(right=self.n - self.wrong, n=self.n, passed=self.ending == "pass", low=low, high=high)
 
 
-async def license_judge(context: RunContext, form: JudgeForm) -> JudgeLicence:
+async def license_judge(context: RunContext, form: Form) -> JudgeLicence:
     """Test the judges of an engine as a run would ask them: its prompt, options, form of reply, panel or escalation.
 
     A reply that cannot be read, was withheld, or was not given because the prompt is too long, is a wrong one. Raises
     DefinitionError for a judge that cannot be tested, before any call; ModelUnusable; and ModelError for a call that
     was not answered for another reason, such as a connection that is down: that is no evidence about the judge.
     """
+    do = f"name one of {', '.join(LANGUAGES)}"
+    require(form.language in LANGUAGES, "judge-test: language", found=form.language, do=do)
     for name in filter(is_embedded, context.judge_names):
         do = "name a language model, such as openai/gpt-5-nano"
         raise DefinitionError("judge-test", found=f"{name} is a heuristic, not a judge", do=do)
     await context.models.check()
     design = await anyio.to_thread.run_sync(licence_design)
-    streams = [_Stream(iter(licence_cases(context.settings.seed or 0, right=right)), design) for right in (False, True)]
+    seed = context.settings.seed or 0
+    cases = [licence_cases(seed, right=right, language=form.language) for right in (False, True)]
+    streams = [_Stream(iter(each), design) for each in cases]
     while not any(each.ending in ("bad", "end") for each in streams):
         going = [each for each in streams if each.ending is None]
         if not going:
@@ -105,7 +110,7 @@ class _Asking:
     """Has the next answer of a stream judged."""
 
     context: RunContext
-    form: JudgeForm
+    form: Form
     stream: _Stream
 
     async def __call__(self) -> None:
@@ -134,9 +139,9 @@ class _Asking:
         return found.value >= MEETS_FROM
 
 
-def _expectation(case: LicenceCase, form: JudgeForm) -> Expectation:
+def _expectation(case: LicenceCase, form: Form) -> Expectation:
     bar = SuccessRateEvaluator(min_proportion=BAR)
-    if form == "criteria":
+    if form.reply == "criteria":
         return Expectation(criteria=[case.expected], evaluator=bar, controls=False)
     rubric = {int(level): text for level, text in material.RUBRIC.items()}
     return Expectation(expected_behavior=case.expected, rubric=rubric, evaluator=bar, controls=False)

@@ -17,6 +17,7 @@ from simeval.core.settings import Settings
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
 from simeval.extras.judge_test.battery import judge_test
+from simeval.extras.judge_test.licences import Form
 from simeval.suites.cast import ESCALATE, Cast
 from simeval.suites.project import read_project
 
@@ -47,23 +48,23 @@ def test_judge(context: click.Context, asked: Asked) -> int:
     return status_of(tested)
 
 
-def _as_a_run(context: click.Context, asked: Asked) -> tuple[Settings, Cast, list[JudgeForm]]:
+def _as_a_run(context: click.Context, asked: Asked) -> tuple[Settings, Cast, list[Form]]:
     """Return settings, judges and forms as a run of the suite has them; without a suite, those of the project."""
     given = Cast(judge_model=asked.judge_model)
     if asked.suite is None:
         project = read_project(Path())
-        return project.settings.overridden(overrides(context)), given.over(project.cast), [asked.form or "rating"]
+        return project.settings.overridden(overrides(context)), given.over(project.cast), [Form(asked.form or "rating")]
     loaded, cast = read_suite(asked.suite, given)
-    expected = [each for scenario in loaded for each in scenario.expectations if each.judged is not None]
-    forms: list[JudgeForm] = ["rating" if each.criteria is None else "criteria" for each in expected]
-    named = [asked.form] if asked.form else [*dict.fromkeys(forms)] or ["rating"]
-    return loaded.settings.overridden(overrides(context)), cast, named
+    expected = [each for scenario in loaded for each in scenario.expectations]
+    forms = [Form.of(each.judged, criteria=each.criteria is not None) for each in expected if each.judged is not None]
+    named = [each._replace(reply=asked.form or each.reply) for each in forms or [Form()]]
+    return loaded.settings.overridden(overrides(context)), cast, [*dict.fromkeys(named)]
 
 
-def _licence(cast: Cast, settings: Settings, forms: list[JudgeForm], asked: Asked) -> int:
+def _licence(cast: Cast, settings: Settings, forms: list[Form], asked: Asked) -> int:
     with cast.placed("judge_model", ESCALATE):
         engine = Engine([*cast.judge_model], settings=replace(settings, resume=None))
-        found = [anyio.run(engine.test_judge, form) for form in forms]
+        found = [anyio.run(partial(engine.test_judge, each.reply, language=each.language)) for each in forms]
         canaries = anyio.run(engine.ask_canaries)
     show("\n\n".join([*map(_shown, found), *map(str, canaries)]), asked.json_path)
     write_json(asked.json_path, {"licences": [each.encoded() for each in found], "canaries": [*map(_plain, canaries)]})
