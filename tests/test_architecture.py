@@ -87,7 +87,7 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", ["runs"])
+@pytest.mark.parametrize("command", ["runs", "show last"])
 def test_a_command_that_reads_loads_neither_engine_nor_numbers(command: str, tmp_path: Path) -> None:
     store = tmp_path / "gates.db"
     shutil.copyfile(TESTS / "data" / "stores" / "gates.db", store)

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any, Literal
 
+from simeval.core.counted import show_share
 from simeval.core.serialization import plain
 from simeval.core.tables import indent as indented
 from simeval.core.tables import line_of
 from simeval.core.terminal import printed_room
 from simeval.core.version import __version__
-from simeval.evaluators.verdicts import show_share
 from simeval.results.findings import show_coefficient
 from simeval.stats.agreement import BootstrapInterval, Confusion, Rate
 from simeval.stats.calibration import CorrectedRate

@@ -1,8 +1,8 @@
 """The cells of a change between two runs, as tables of comparisons have them."""
 
 from simeval.analysis.changes import Change, Finding, Side
+from simeval.core.counted import show_p, show_share
 from simeval.core.terminal import PLAIN, Style, Terminal
-from simeval.evaluators.verdicts import show_p, show_share
 
 COLOURS: dict[Finding, Style] = {
     "worse": "red",

@@ -26,11 +26,10 @@ from simeval.analysis.evidence import (
 )
 from simeval.analysis.matching import Matched, match_experiments, match_suites
 from simeval.analysis.saved_run import Source, read_result, require_different
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, say_p
 from simeval.core.settings import ALPHA, MARGIN
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
-from simeval.evaluators.verdicts import say_p
 from simeval.results.document import ExperimentDocument, RunDocument
 from simeval.results.estimates import student_interval
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_share
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement
 from simeval.core.version import __version__
-from simeval.evaluators.verdicts import show_share
 from simeval.results.document import Document, ExpectationDocument, ExperimentDocument, ScenarioDocument, numbered
 from simeval.results.html.blocks import MOST_BYTES, Block, about_of, block_of
 from simeval.results.html.charts import Node, difference_chart

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from simeval.analysis.change_cells import COLOURS, change_cells, change_headers, change_mark
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange
 from simeval.analysis.saved_run import Key, RunResult, read_result
+from simeval.core.counted import show_share
 from simeval.core.serialization import plain
 from simeval.core.tables import GAP, LEFT_OUT, render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line, printed
 from simeval.core.version import __version__
-from simeval.evaluators.verdicts import show_share
 from simeval.results.printable import Printable
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print

@@ -9,10 +9,10 @@ from simeval.analysis.changes import WORST_FIRST, Change, finding_of
 from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_report import Comparison, encode_comparison, gate_of, noun_of, told_of
 from simeval.analysis.saved_run import Source, read_result, require_different
+from simeval.core.counted import show_share
 from simeval.core.tables import render_table
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.validation import require
-from simeval.evaluators.verdicts import show_share
 from simeval.stats.multiple import holm
 
 

@@ -4,29 +4,26 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_apart, require_writable, show, write_json, write_text
-from simeval.cli.rows import WantedRows, show_rows
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.tables import printable, render_table
 from simeval.core.terminal import Color, room_of, terminal_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
-from simeval.results.blocks import laid_out
-from simeval.results.experiment import headline_of
-from simeval.results.html.page import write_report
-from simeval.results.markdown import run_markdown
+from simeval.results.blocks import headline_of, laid_out
 from simeval.results.reading import only_worst, read_shown
 from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.screen.report import run_text
 from simeval.store.database import Database
-from simeval.store.datasets import Datasets, DatasetSummary
 from simeval.store.feedback import FeedbackBook
-from simeval.store.reports import StoredSource
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs, has_ended, is_of_a_suite
+
+if TYPE_CHECKING:
+    from simeval.store.datasets import DatasetSummary
 
 DATASET_HEADERS = ("dataset", "version", "kind", "examples", "tags", "saved (UTC)")
 PROGRESS = ("scenario", "trials at most", "conversations", "judged")
@@ -73,6 +70,8 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
             do = "add --failed, --scenario, --trial or --rows, or leave it out"
             raise DefinitionError("--limit", found="the report is shown, which has all scenarios", do=do)
         if of_rows:
+            from simeval.cli.rows import WantedRows, show_rows
+
             found = {name: value for name, value in rows.items() if name != "rows"}
             show_rows(database, run_id, WantedRows(**found, limit=wanted.limit or MOST_ROWS))
             return
@@ -83,6 +82,9 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
             document = runs.document(run_id)
             write_json(json_path, {name: document[name] for name in document if name != "printed"})
         if written.html_path is not None:
+            from simeval.results.html.page import write_report
+            from simeval.store.reports import StoredSource
+
             write_report(written.html_path, StoredSource(database, run_id))
         if written.markdown_path is not None:
             write_text(written.markdown_path, _markdown(runs, run_id, store, written.baseline))
@@ -131,6 +133,7 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
 
 def list_datasets(store: str) -> int:
     """Print the versions of the datasets of a store; give the exit status."""
+    from simeval.store.datasets import Datasets
 
     def work(database: Database) -> None:
         found = [_dataset_row(each) for each in Datasets(database).list()]
@@ -172,6 +175,7 @@ def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
 def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
     """Return the report of a run as Markdown, with the changes to a baseline if one is named."""
     from simeval.cli.compare import changes_since, load_baseline  # comparing takes its time
+    from simeval.results.markdown import run_markdown
 
     document = runs.document(run_id)
     page = read_shown(document, kept=only_worst)
@@ -200,7 +204,7 @@ def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
         return f"{render_table(PROGRESS, rows, widths=(40,))}\n\n{error}"
 
 
-def _dataset_row(found: DatasetSummary) -> list[str]:
+def _dataset_row(found: "DatasetSummary") -> list[str]:
     tags = printable(", ".join(found.tags))
     return [printable(found.name), found.version, found.kind, str(found.size), tags, f"{found.saved:%Y-%m-%d %H:%M:%S}"]
 

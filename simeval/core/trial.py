@@ -286,6 +286,16 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """The bar of a requirement on the scale of its estimate, and whether values above it are good."""
+
+    value: float
+    is_lower_bound: bool
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The outcome of one statistical test.
 

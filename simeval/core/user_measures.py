@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from simeval.core.conversation import GIVEN, Conversation
-from simeval.core.identifiers import details, told_details
-from simeval.core.phrases import has, typed
-from simeval.core.wording import words
 
 WORDS, AT_ONCE, QUESTIONS, PUSH_BACK = MEASURES = ("words_a_turn", "told_at_once", "questions", "push_back")
 _MARKS = ("?", "？", "؟")
@@ -45,6 +42,10 @@ class Reference:
 
 def measure_user(conversation: Conversation) -> dict[str, float]:
     """Return the measures of a user that a conversation has; none where somebody else wrote its messages."""
+    from simeval.core.identifiers import details, told_details  # 50 ms of patterns, which reports do without
+    from simeval.core.phrases import has, typed
+    from simeval.core.wording import words
+
     messages = [message for message in conversation.messages if message.role == "user"]
     said = [message.content for message in messages if words(message.content)]
     if not said or any(GIVEN in message.metadata for message in messages):

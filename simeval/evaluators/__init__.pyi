@@ -1,4 +1,4 @@
-from .base import Bar as Bar
+from ..core.trial import Bar as Bar
 from .base import Evaluator as Evaluator
 from .base import ShareEvaluator as ShareEvaluator
 from .in_a_row import PassHatKEvaluator as PassHatKEvaluator

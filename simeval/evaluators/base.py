@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
+from simeval.core.counted import show_number
 from simeval.core.originals import OF_EVALUATORS, AnswersOriginals
 from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import DEFAULTS
-from simeval.core.trial import Verdict
+from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import is_number, require, require_level, require_one_of, require_share, require_size
 from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
-from simeval.evaluators.verdicts import show_number
 from simeval.stats import binomial, open_ended
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
@@ -28,16 +28,6 @@ from simeval.stats.sequential import Design, design
 _PROMISES: Final[Mapping[str | None, Promise]] = {"fewest": FEWEST, "unlikely": STRICT}
 
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """The bar of a requirement on the scale of its estimate, and whether values above it are good."""
-
-    value: float
-    is_lower_bound: bool
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.trial import Verdict
+from simeval.core.counted import show_share
+from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import require_share, require_whole
-from simeval.evaluators.base import Bar, Cut, ShareEvaluator
+from simeval.evaluators.base import Cut, ShareEvaluator
 from simeval.evaluators.ratings import SUCCESS_RATING
 from simeval.evaluators.scores import ProportionEvaluator
 from simeval.evaluators.stopping import Counted
-from simeval.evaluators.verdicts import show_share
 from simeval.stats.sequential import Design
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
+from simeval.core.counted import show_shares
 from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import MARGIN
-from simeval.core.trial import Verdict
+from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import require, require_share
-from simeval.evaluators.base import Bar, Cut, Evaluator
+from simeval.evaluators.base import Cut, Evaluator
 from simeval.evaluators.pairs import Met, OtherApp, PairedTest
 from simeval.evaluators.stopping import RunningTest
-from simeval.evaluators.verdicts import show_shares
 from simeval.stats.paired_open import OpenPairedDesign, pairs_evalue
 from simeval.stats.paired_sequential import MOST_PAIRS, PairedDesign, look_times, paired_design
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
 from simeval.core.setting_choices import StopAt
-from simeval.core.trial import Verdict
+from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import is_number, require, require_share
-from simeval.evaluators.base import Bar, Cut, Evaluator
+from simeval.evaluators.base import Cut, Evaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.evaluators.stopping import RunningTest
 

@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
 from simeval.core.bounds import UNIT, require_pair
+from simeval.core.counted import MOST_DIGITS, show_share
 from simeval.core.direction import Direction
 from simeval.core.setting_choices import StopAt
-from simeval.core.trial import Verdict
+from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_one_of, require_share
 from simeval.errors import DefinitionError
-from simeval.evaluators.base import Bar, BarEvaluator, Cut, ShareEvaluator
+from simeval.evaluators.base import BarEvaluator, Cut, ShareEvaluator
 from simeval.evaluators.stopping import BettingTest, Counted, FixedSampleTest, RunningTest
-from simeval.evaluators.verdicts import MOST_DIGITS, Counts, mean_verdict, share_verdict, show_share
+from simeval.evaluators.verdicts import Counts, mean_verdict, share_verdict
 from simeval.stats import binomial, mean, quantile
 from simeval.stats.betting import p_values
 from simeval.stats.optimal import OptimalDesign

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from math import floor, log10
 from typing import Literal
 
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, say_p, show_share
 from simeval.core.trial import Outcome, Reason, Verdict
 from simeval.stats import binomial
 
@@ -14,7 +14,6 @@ Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boun
 
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass used for the "trials needed" of an explanation
-MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is compared with
 NO_TIME = "not concluded: the scenario ended first"
 MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
@@ -137,40 +136,6 @@ def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) 
         return "pass_unreachable", f"{observed}: {why}", why
     why = "which proves neither side; more trials are needed"
     return "budget_exhausted", f"{observed}, {why}", why.replace("which", "that", 1)
-
-
-def show_p(p: float, *, beside: float | None = None) -> str:
-    """Write a p-value with three digits, never as a bare zero; with more if it would look like `beside`."""
-    if p < 0.0001:
-        return "< 0.0001"
-    shown = f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
-    digits = 4
-    while beside is not None and float(shown) == beside != p and digits <= MOST_DIGITS:
-        shown, digits = f"{p:.{digits}f}", digits + 1
-    return shown
-
-
-def say_p(p: float) -> str:
-    """Write a p-value into a sentence."""
-    shown = show_p(p)
-    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
-
-
-def show_number(value: float) -> str:
-    """Write a number in six digits, a small one in two and without an exponent."""
-    if value == 0 or abs(value) >= 1e-4:
-        return f"{value:g}"
-    return f"{value:.{1 - floor(log10(abs(value)))}f}".rstrip("0")
-
-
-def show_share(share: float) -> str:
-    """Write a share as a percentage, with a decimal only if it is needed."""
-    return f"{100 * share:.4g}%"
-
-
-def show_shares(shares: Sequence[float]) -> str:
-    """Write a share before and after."""
-    return " -> ".join(show_share(round(each, 3)) for each in shares)
 
 
 def _show_small(chance: float) -> str:

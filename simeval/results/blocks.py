@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from simeval.core.conversation import Conversation
 from simeval.core.serialization import Json, decode_conversation, encode_conversation
-from simeval.core.tables import indent, line_of, render_table
+from simeval.core.tables import indent, isolated, line_of, render_table
 from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
 
@@ -43,3 +43,8 @@ def _lines(block: Mapping[str, Any], room: int | None) -> str:
         terminal = PLAIN if room is None else replace(PLAIN, width=room)
         return "\n".join(transcript_lines(decode_conversation(block["conversation"]), terminal, margin=_MARGIN))
     return indent(block["text"], block["spaces"], width=line_of(room))
+
+
+def headline_of(report: Sequence[Sequence[Block]]) -> str:
+    """Return the line of a report with the outcome: the last but one."""
+    return isolated([line for block in report[-1] for line in block["text"].splitlines()][-2])

@@ -11,21 +11,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import ge, gt, le, lt
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simeval.core.direction import Direction
 from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.trial import Estimate, Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import Bar, Estimate, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
 from simeval.core.version import __version__
-from simeval.evaluators.base import Bar, Evaluator, ShareEvaluator
 from simeval.results.fidelity import Fidelity
 from simeval.results.outcomes import BaselineGate, shown_outcome
 from simeval.results.repeatability import Repeatability
 from simeval.results.text import show_rubrics, show_trial
 from simeval.results.users import Claims, UserConduct
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import Evaluator
 
 Thing = TypeVar("Thing")
 Sign = Literal[">=", "<=", ">", "<"]
@@ -71,7 +73,7 @@ class Requirement(Verdict):
     def of(
         cls,
         label: str,
-        evaluator: Evaluator,
+        evaluator: "Evaluator",
         verdict: Verdict,
         scores: Iterable[float],
         *,
@@ -106,8 +108,10 @@ class Requirement(Verdict):
         return self.cut.holds(score) if self.cut else score not in self.missed
 
 
-def _met(rule: Evaluator, verdict: Verdict) -> tuple[float, float] | None:
+def _met(rule: "Evaluator", verdict: Verdict) -> tuple[float, float] | None:
     known = [each for each in (verdict.chart.met if verdict.chart else ()) if each is not None]
+    from simeval.evaluators.base import ShareEvaluator  # a result that is read back does without
+
     return (sum(known) / len(known), rule.required_share) if known and isinstance(rule, ShareEvaluator) else None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_share
 from simeval.core.direction import Direction
 from simeval.core.serialization import Json, plain
 from simeval.core.setting_choices import Gate
@@ -16,7 +16,6 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.tables import isolated
 from simeval.core.terminal import printed_room
 from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
-from simeval.evaluators.verdicts import show_share
 from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document
@@ -272,11 +271,6 @@ def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
         prose(show_malformed(result.run.usage)),
         [*prose(result.guarantee), *prose(_footer(result))],
     ]
-
-
-def headline_of(report: Sequence[Sequence[Block]]) -> str:
-    """Return the line of a report with the outcome: the last but one."""
-    return isolated([line for block in report[-1] for line in block["text"].splitlines()][-2])
 
 
 def _metrics(result: ExperimentResult) -> list[Block]:

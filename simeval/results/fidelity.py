@@ -12,7 +12,6 @@ from math import sqrt
 from typing import Any
 
 from simeval.core.conversation import Conversation
-from simeval.core.languages import language_of
 from simeval.core.user_measures import (
     AT_ONCE,
     MEASURES,
@@ -147,6 +146,8 @@ def _fitted(logs: Mapping[str, Sequence[float]]) -> Reference:
 
 def _is_english(scenarios: Sequence[Sequence[Conversation]]) -> bool:
     """Return whether most users write English, as far as the first user of each scenario shows it."""
+    from simeval.core.languages import language_of  # which reports do without
+
     said = ["\n".join(m.content for m in each[0].messages if m.role == "user") for each in scenarios if each]
     found = Counter(filter(None, map(language_of, said)))
     return not found or found.most_common(1)[0][0] == "en"

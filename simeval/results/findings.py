@@ -8,11 +8,10 @@ from statistics import mean
 from typing import Any, Self
 
 from simeval.core.breaches import BREACH, SAID, Kind
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_share
 from simeval.core.escalation import ESCALATION
 from simeval.core.trial import Failure, Rating, Score, Verdict
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.verdicts import show_share
 from simeval.results.cases import CaseTable
 from simeval.results.document import Finding
 from simeval.results.text import show_untold, speaks_against

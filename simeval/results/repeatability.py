@@ -6,9 +6,12 @@ A scenario that is never met is as repeatable as one that always is; one that is
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from simeval.core.trial import Failure, Score
-from simeval.evaluators.base import Evaluator, ShareEvaluator
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import Evaluator
 
 LEAST = 2  # conversations, to be compared, and scenarios, to be counted
 
@@ -49,13 +52,15 @@ def repeatability_of(scenarios: Iterable[Iterable[bool | None]]) -> Repeatabilit
 
 
 def met_in(
-    expectations: Sequence[tuple[Sequence[Evaluator], Sequence[Score | Failure]]], *, leaves_out_crashes: bool
+    expectations: "Sequence[tuple[Sequence[Evaluator], Sequence[Score | Failure]]]", *, leaves_out_crashes: bool
 ) -> Iterator[bool | None]:
     """Yield of each conversation whether it met all that is required of a share of them; None where some is not known.
 
     If one requirement is settled before another, later conversations do not count: one miss is enough for the other, so
     counting them would count bad ones alone.
     """
+    from simeval.evaluators.base import ShareEvaluator  # a result that is read back does without
+
     asked = [[one for one in evaluators if isinstance(one.rule, ShareEvaluator)] for evaluators, _ in expectations]
     for trial in zip(*(results for _, results in expectations), strict=True):
         if leaves_out_crashes and any(isinstance(each, Failure) and each.stage == "app" for each in trial):
@@ -64,7 +69,7 @@ def met_in(
         yield None if None in found or not found else False not in found
 
 
-def _is_met(measured: Score | Failure, required: Sequence[Evaluator]) -> bool | None:
+def _is_met(measured: Score | Failure, required: "Sequence[Evaluator]") -> bool | None:
     if isinstance(measured, Failure):
         return False if measured.is_of_app and not measured.is_unneeded else None
     return all(evaluator.meets(measured.value) for evaluator in required)

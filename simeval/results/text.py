@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_number, show_p, show_share
 from simeval.core.tables import indent
 from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, total
-from simeval.evaluators.base import Evaluator
-from simeval.evaluators.verdicts import show_number, show_p, show_share
 from simeval.scorers.returned import reason_at
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import Evaluator
 
 MARKS: Mapping[Outcome, str] = {
     "pass": "PASS",
@@ -31,7 +33,7 @@ def legend(verdicts: Sequence[Verdict]) -> str:
     return LEGEND.format(level=show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided")
 
 
-def verdict_row(label: str, evaluator: Evaluator, verdict: Verdict, sample_size: int) -> list[str]:
+def verdict_row(label: str, evaluator: "Evaluator", verdict: Verdict, sample_size: int) -> list[str]:
     """Return the cells of a verdict under VERDICT_HEADERS."""
     return [
         label,
@@ -57,21 +59,21 @@ def _show_p(verdict: Verdict) -> str:
     return "-" if p is None or is_cut else show_p(p, beside=verdict.significance_level)
 
 
-def _show_interval(verdict: Verdict, evaluator: Evaluator) -> str:
+def _show_interval(verdict: Verdict, evaluator: "Evaluator") -> str:
     if verdict.confidence_interval is None or verdict.outcome == "error":
         return "-"
     low, high = (evaluator.show(bound) for bound in verdict.confidence_interval)
     return f"[{low}, {high}]"
 
 
-def speaks_against(result: Score | Failure, evaluators: Sequence[Evaluator]) -> bool:
+def speaks_against(result: Score | Failure, evaluators: "Sequence[Evaluator]") -> bool:
     """Return whether a result is no evidence for the requirement."""
     if isinstance(result, Failure):
         return not result.is_unneeded
     return not all(evaluator.meets(result.value) for evaluator in evaluators)
 
 
-def badness(result: Score | Failure, evaluator: Evaluator) -> tuple[int, float]:
+def badness(result: Score | Failure, evaluator: "Evaluator") -> tuple[int, float]:
     """Order results from harmless to damning: missing data, good scores, bad scores, app failures."""
     if isinstance(result, Failure):
         return (3, 0.0) if result.is_of_app else (0, 0.0)

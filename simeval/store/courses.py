@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from simeval.core.counted import show_share
 from simeval.core.trial import Estimate
-from simeval.evaluators.verdicts import show_share
 from simeval.results.html.charts import Node, Past, trend_chart
 from simeval.store.run_summaries import RunSummary
 

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_share
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.tables import render_table
 from simeval.core.terminal import Terminal
 from simeval.core.validation import of_percent, require, require_level, require_share, require_size, require_whole
 from simeval.evaluators.acceptance import say_design
 from simeval.evaluators.base import ShareEvaluator
-from simeval.evaluators.verdicts import show_share
 from simeval.stats import binomial, planning
 from simeval.stats.multiple import joint_level
 from simeval.stats.optimal import OptimalDesign

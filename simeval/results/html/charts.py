@@ -7,8 +7,7 @@ from itertools import accumulate
 from math import isinf
 from typing import Any
 
-from simeval.core.trial import Chart
-from simeval.evaluators.base import Bar
+from simeval.core.trial import Bar, Chart
 
 Node = list[Any]
 

@@ -6,12 +6,10 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_share
 from simeval.core.serialization import Json, plain
-from simeval.core.trial import Estimate
+from simeval.core.trial import Bar, Estimate
 from simeval.core.usage import total
-from simeval.evaluators.base import Bar
-from simeval.evaluators.verdicts import show_share
 from simeval.results.document import (
     Document,
     ExpectationDocument,

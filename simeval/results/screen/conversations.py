@@ -5,11 +5,11 @@ from math import isnan
 
 from simeval.core.breaches import first_answer
 from simeval.core.conversation import Conversation
+from simeval.core.counted import show_number
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.transcript import SLOW_SECONDS, transcript_lines
 from simeval.core.trial import Judgement, Score
 from simeval.core.writing_style import PERSONA
-from simeval.evaluators.verdicts import show_number
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.users import ENDINGS
 

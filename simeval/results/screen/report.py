@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from simeval.core.counted import counted_of
+from simeval.core.counted import counted_of, show_share, show_shares
 from simeval.core.terminal import PLAIN, Terminal, one_line
 from simeval.core.trial import Failure, Outcome
-from simeval.evaluators.verdicts import show_share, show_shares
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.failures import kind_of
 from simeval.results.outcomes import gates_told, meets_gate

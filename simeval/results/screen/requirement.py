@@ -4,10 +4,9 @@ from itertools import groupby
 from math import isinf
 from operator import itemgetter
 
+from simeval.core.counted import say_p
 from simeval.core.terminal import Style, Terminal, one_line
-from simeval.core.trial import Outcome
-from simeval.evaluators.base import Bar
-from simeval.evaluators.verdicts import say_p
+from simeval.core.trial import Bar, Outcome
 from simeval.results.document import Requirement
 
 COLOURS: dict[Outcome, Style] = {"pass": "green", "fail": "red", "inconclusive": "yellow", "error": "red"}

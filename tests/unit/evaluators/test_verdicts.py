@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simeval.core.counted import show_number, show_p, show_share
 from simeval.core.trial import Verdict
 from simeval.evaluators.scores import ProportionEvaluator
-from simeval.evaluators.verdicts import Counts, mean_verdict, share_verdict, show_number, show_p, show_share
+from simeval.evaluators.verdicts import Counts, mean_verdict, share_verdict
 from simeval.stats.binomial import p_at_least, p_at_most
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.core.setting_choices import StopAt
-from simeval.core.trial import Chart, Verdict
-from simeval.evaluators.base import Bar
+from simeval.core.trial import Bar, Chart, Verdict
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.document import ScoreCut
 from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart, region_key
