@@ -20,6 +20,7 @@ import simeval
 from simeval.core.journal import Journal
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
+from simeval.results.document import Document
 from simeval.results.experiment import ExperimentResult
 from simeval.results.rows import Row
 from simeval.results.suite import EvaluationResult, RunRecord
@@ -35,6 +36,7 @@ INNER = re.compile(r"\b(?:from|import) (simeval\.\w+\.[\w.]+)")
 # what type checkers alone import, in the modules of those whose hints are read here
 CHECKED = {
     "BaseModel": BaseModel,
+    "Document": Document,
     "NDArray": NDArray,
     "aiohttp": aiohttp,
     "np": numpy,

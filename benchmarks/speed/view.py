@@ -21,7 +21,6 @@ from benchmarks.speed.experiments import SCORERS, dataset
 from benchmarks.speed.resume import run
 from simeval import Engine
 from simeval.extras.viewer.run_page import AT_ONCE
-from simeval.results.reading import read_document
 from simeval.store.opening import open_database
 from simeval.store.runs import LAST, Runs
 from tests.support.viewers import Viewer, viewing
@@ -48,7 +47,7 @@ def asked_of(store: Path, said: str) -> Mapping[str, Sequence[str]]:
     database = open_database(str(store), must_exist=True)
     runs = Runs(database)
     start = f"run/{runs.find(LAST)}/"
-    scenarios = read_document(runs.head(runs.find(LAST))).scenarios
+    scenarios = runs.head(runs.find(LAST)).scenarios
     database.close()
     opened = [place for place, each in enumerate(scenarios) if each.outcome != "pass"][:OPENED] or [0]
     return {

@@ -58,7 +58,7 @@ def seconds_of_last_run(store: str) -> float:
         runs = Runs(database)
         count = database.read(lambda connection: len(connection.execute(select(TRIALS.c.trial)).all()))
         assert count >= SCENARIOS * TRIALS_EACH
-        return float(runs.document(runs.find("last"))["seconds"])
+        return runs.head(runs.find("last")).seconds
     finally:
         database.close()
 

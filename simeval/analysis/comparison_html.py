@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
 from simeval.core.counted import counted_of, show_share
 from simeval.core.serialization import Json
-from simeval.core.trial import Judgement
+from simeval.core.trial import Judgement, Trial
 from simeval.core.version import __version__
 from simeval.results.document import Document, ExpectationDocument, ExperimentDocument, ScenarioDocument, numbered
 from simeval.results.html.blocks import MOST_BYTES, Block, about_of, block_of
@@ -17,7 +18,6 @@ from simeval.results.html.heads import scenario_of
 from simeval.results.html.page import page_pieces, write_page
 from simeval.results.html.record import ChangeRow, Report
 from simeval.results.html.trials import Required, report_trial, required_of
-from simeval.results.reading import read_trial
 
 if TYPE_CHECKING:  # comparisons write their reports with this module
     from simeval.analysis.comparison_report import Comparison
@@ -68,11 +68,10 @@ class _Side:
         expectations = self.scenarios[place].expectations
         return required_of(self._labels(place), expectations)
 
-    def _labels(self, place: int) -> list[str]:
-        labels = [each.label for each in self.scenarios[place].expectations]
+    def _labels(self, place: int) -> Sequence[str]:
         if isinstance(self.document, ExperimentDocument):
-            return [*dict.fromkeys([*(each.name for each in self.document.metrics), *labels])]
-        return labels
+            return self.document.labels
+        return self.scenarios[place].labels
 
     def trial(self, place: int, index: int) -> Json | None:
         """Return a trial, or the first answer to an example; None if the result does not have it."""
@@ -84,10 +83,10 @@ class _Side:
     def _trials(self, place: int) -> Mapping[int, Judgement]:
         if not isinstance(self.document, ExperimentDocument):
             return self.scenarios[place].by_index()
-        times, labels = self.document.dataset.repetitions, self._labels(place)
-        first = [each for each in self.document.answered if each["repetition"] == 0]
-        examples = [{**each, "index": each["index"] // times} for each in first]  # named by their places
-        return {each["index"]: read_trial(place, each, labels, ()) for each in examples}
+        times = self.document.dataset.repetitions
+        first = (each for each in self.document.answered if each.trial.index % times == 0)
+        examples = [replace(each, trial=Trial(0, each.trial.index // times, 0)) for each in first]  # by their places
+        return {each.trial.index: each for each in examples}
 
     def example(self, key: str) -> int | None:
         """Return the place of an example by its key; a run of a suite has none."""

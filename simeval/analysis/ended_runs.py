@@ -15,7 +15,6 @@ from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.reading import read_document
 from simeval.results.suite import HEAD, EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -55,7 +54,7 @@ def read_ended(database: Database, run_id: str) -> EndedRun:
     """
     runs = Runs(database)
     runs.require_ended(run_id)
-    document, stored = read_document(runs.head(run_id)), runs.load(run_id)
+    document, stored = runs.head(run_id), runs.load(run_id)
     if not isinstance(document, RunDocument):
         raise DefinitionError(f"run {run_id}", found="it is an experiment", do="name a run of scenarios")
     run = _run_record(document, stored)

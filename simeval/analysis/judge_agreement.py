@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
-from simeval.analysis.saved_run import Key, RequirementOutcomes, read_file, read_suite, scenarios_of
+from simeval.analysis.saved_run import Key, RequirementOutcomes, Source, read_file, read_suite, scenarios_of
 from simeval.analysis.stratified_labels import HOLDS, StratifiedLabels, stratified_in
 from simeval.core.arrays import Floats
 from simeval.core.labelled_examples import transcript_key
@@ -23,13 +22,11 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
 from simeval.results.document import RunDocument, ScenarioDocument
-from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, cohen_kappa, confusion, krippendorff_alpha
 from simeval.stats.calibration import corrected_rate
 from simeval.stats.stratified import weighted_alpha, weighted_kappa
 
 Statistic = Callable[[Floats, Floats, Floats], float]
-Source = SuiteResult | EvaluationResult | Mapping[str, Any]
 STOPS = (
     "The run could stop early, which pulls rates to the side it stops on; with early stopping off this does not happen."
 )

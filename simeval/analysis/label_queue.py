@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Protocol
 
 from simeval.analysis.labels import drawable_in, first_outcomes
-from simeval.analysis.saved_run import read_suite, scenarios_of
+from simeval.analysis.saved_run import scenarios_of
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
 from simeval.core.feedback import PERSON, Feedback
-from simeval.core.serialization import decode_conversation
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
+from simeval.results.document import RunDocument, ScenarioDocument
 
 ItemKey = tuple[str, int]  # of a trial: its scenario's title, and its index
 
@@ -58,7 +58,7 @@ class LabelBook(Protocol):
 
 
 def label_items(
-    document: Mapping[str, Any],
+    run: RunDocument,
     rubrics: Mapping[str, Mapping[str, str]],
     *,
     label: str | None,
@@ -68,11 +68,10 @@ def label_items(
 ) -> list[LabelItem]:
     """Return random trials of a run for one expectation, in random order; a larger sample begins with a smaller.
 
-    `document` is the run's machine-readable result, `rubrics` are levels by their keys, `label` names the expectation,
+    `rubrics` are levels by their keys, `label` names the expectation,
     optional if there is one. A sample that is `stratified` has as many failures of the judge as other trials, as far as
     there are so many. Raises DefinitionError.
     """
-    run = read_suite(document, "run")
     drawable = drawable_in(run)
     if not drawable:
         raise DefinitionError("run", found="it has no judged trial", do="give a run with judged trials")
@@ -83,7 +82,7 @@ def label_items(
     order = chance.sample(keys, len(keys))
     drawn = _stratified(order, first_outcomes(run), wanted, size) if stratified else _first(order, size)
     shown = chance.sample(list(drawn), len(drawn)) if stratified else list(drawn)  # in an order that does not reveal it
-    found = dict(zip(scenarios_of(run), document["scenarios"], strict=True))
+    found = scenarios_of(run)
     return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in shown]
 
 
@@ -121,7 +120,7 @@ def _chosen(label: str | None, names: Sequence[str]) -> str:
 
 
 def _item(
-    scenario: Mapping[str, Any],
+    scenario: ScenarioDocument,
     title: str,
     index: int,
     label: str,
@@ -129,18 +128,17 @@ def _item(
     rubrics: Mapping[str, Mapping[str, str]],
     inclusion: float,
 ) -> LabelItem:
-    expectation = next(each for each in scenario["expectations"] if each["label"] == label)
-    trial = next(each for each in scenario["conversations"] if each["index"] == index)
+    expectation = next(each for each in scenario.expectations if each.label == label)
     return LabelItem(
         run_id=run_id,
         scenario=title,
         index=index,
         expectation=label,
-        expected_behavior=expectation.get("expected_behavior") or label,
-        given=scenario.get("given") or "",
-        when=scenario.get("when") or "",
-        guideline=rubrics.get((expectation.get("rubric") or {}).get("key", ""), {}),
-        conversation=decode_conversation({"ended": trial.get("ended", "recorded"), "turns": trial["turns"]}),
+        expected_behavior=expectation.expected_behavior or label,
+        given=scenario.given or "",
+        when=scenario.when or "",
+        guideline=rubrics.get((expectation.rubric or {}).get("key", ""), {}),
+        conversation=scenario.by_index()[index].conversation,
         inclusion=inclusion,
     )
 

@@ -4,16 +4,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from simeval.cli.output import require_writable, show
 from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.row_files import FORMULA_NOTE
-from simeval.core.serialization import Json
 from simeval.core.tables import LINE, indent, printable
 from simeval.core.terminal import room_of
 from simeval.errors import DefinitionError
+from simeval.results.document import Document, ExperimentDocument
 from simeval.results.row_choice import Condition, chosen_rows, require_metrics
 from simeval.results.rows import Row, Rows, RowScore
 from simeval.scorers.registry import direction_by_name
@@ -69,12 +68,13 @@ def _write(rows: Rows, path: str) -> int | None:
     return writers[Path(path).suffix](path)
 
 
-def _direction(head: Json, metric: str) -> Direction:
+def _direction(head: Document, metric: str) -> Direction:
     """Return which way a metric is better. Raises DefinitionError if that is unknown."""
-    declared = {each["name"]: each.get("direction") for each in head.get("metrics", ())}
-    expectations = [*head.get("expectations", ()), *(e for s in head.get("scenarios", ()) for e in s["expectations"])]
-    cuts = {each["label"]: cut for each in expectations for verdict in each["verdicts"] if (cut := verdict.get("cut"))}
-    sign: Any = cuts.get(metric, {}).get("sign")
+    metrics = head.metrics if isinstance(head, ExperimentDocument) else ()
+    declared = {each.name: each.direction for each in metrics if each.direction != "unknown"}
+    expectations = [one for each in head.scenarios for one in each.expectations]
+    cuts = {each.label: verdict.cut for each in expectations for verdict in each.verdicts if verdict.cut}
+    sign = cuts[metric].sign if metric in cuts else ""
     found = declared.get(metric) or _SIGNS.get(sign) or direction_by_name(*_parted(metric))
     if metric == "seconds" and found is None:
         return "lower"

@@ -36,6 +36,7 @@ from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.results.document import RunDocument
 from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.people import PeoplesFeedback
@@ -218,7 +219,7 @@ def _require_pairs(runs: Sequence[Path], store: Any) -> None:
     database = open_database(store, must_exist=True)
     heads = [Runs(database).head(Runs(database).find(str(each), has_ended)) for each in runs]
     database.close()
-    seeds = {each["seed"] for each in heads if "metrics" not in each}
+    seeds = {each.seed for each in heads if isinstance(each, RunDocument)}
     if len(seeds) > 1:
         found = f"the runs have the seeds {' and '.join(map(str, sorted(seeds)))}, so their trials are no pairs"
         raise DefinitionError("--against", found=found, do="give two runs with the same --seed")

@@ -11,11 +11,13 @@ from simeval.cli.output import require_apart, require_writable, show, write_json
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.tables import printable, render_table
 from simeval.core.terminal import Color, room_of, terminal_of
+from simeval.core.trial import Kept
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
-from simeval.results.blocks import headline_of, laid_out
-from simeval.results.reading import only_worst, read_shown
+from simeval.results.document import Document, ExperimentDocument, RunDocument
+from simeval.results.encoding import encode_document
 from simeval.results.screen.conversations import chosen, conversations_text
+from simeval.results.screen.experiment import experiment_text
 from simeval.results.screen.report import run_text
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
@@ -79,8 +81,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
         for path in (json_path, written.html_path, written.markdown_path):
             require_writable(path, read=(store, written.baseline))
         if json_path is not None:
-            document = runs.document(run_id)
-            write_json(json_path, {name: document[name] for name in document if name != "printed"})
+            write_json(json_path, encode_document(runs.document(run_id)))
         if written.html_path is not None:
             from simeval.results.html.page import write_report
             from simeval.store.reports import StoredSource
@@ -149,8 +150,8 @@ def list_datasets(store: str) -> int:
 
 def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the conversations of a run that were asked for. Raises DefinitionError if there are none."""
-    page = read_shown(runs.document(run_id))
-    if page is None:
+    page = _page(runs, run_id, "every")
+    if not isinstance(page, RunDocument):
         what = "it is an experiment or a `simeval score`, which has no scenarios, or an older version kept it"
         raise DefinitionError(f"run {run_id}", found=what, do="name a suite's run, or show its answers with --rows")
     titles = [scenario.title for scenario in page.scenarios]
@@ -177,24 +178,32 @@ def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
     from simeval.cli.compare import changes_since, load_baseline  # comparing takes its time
     from simeval.results.markdown import run_markdown
 
-    document = runs.document(run_id)
-    page = read_shown(document, kept=only_worst)
-    if page is None:
+    page = _page(runs, run_id, "every" if baseline else "worst")
+    if not isinstance(page, RunDocument):
         return fenced(runs.report(run_id), LONGEST_REPORT)
-    more = changes_since(load_baseline(baseline, store), document) if baseline else ()
+    more = changes_since(load_baseline(baseline, store), page) if baseline else ()
     return run_markdown(page, more=more)
+
+
+def _page(runs: Runs, run_id: str, kept: Kept) -> Document | None:
+    """Return the document of a run for a screen; None if an older version kept too little."""
+    from pydantic import ValidationError  # most commands never need it
+
+    try:
+        page = runs.document(run_id, kept)
+    except (ValidationError, KeyError):
+        return None
+    return page if page.has_words else None
 
 
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the screen after a run or, if it has not ended, its progress."""
     try:
-        document = runs.document(run_id)
-        page = read_shown(document, kept=only_worst)
+        page = _page(runs, run_id, "worst")
         if page is None:
-            printed = document.get("printed")
-            if printed and wanted.quiet:
-                return headline_of(printed)
-            return laid_out(printed, room_of(sys.stdout)) if printed else runs.report(run_id)
+            return runs.report(run_id)
+        if isinstance(page, ExperimentDocument):
+            return experiment_text(page, room_of(sys.stdout), brief=wanted.quiet)
         return run_text(page, terminal_of(sys.stdout, wanted.color), detailed=wanted.verbose, brief=wanted.quiet)
     except DefinitionError as error:
         rows = [

@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat, TypeGuard
 from uuid import UUID
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.trial import Failure, Score, Trial
+from simeval.core.trial import Failure, Score
 
 Json = dict[str, Any]
 
@@ -156,15 +156,6 @@ def encode_conversation(conversation: Conversation) -> Json:
         "writing_style": dict(conversation.writing_style or {}),
         "ended": conversation.ended,
     }
-
-
-def encode_trial(trial: Trial, conversation: Conversation, scores: Mapping[str, Score]) -> Json:
-    """Return a trial with its conversation and its scores, by the labels of their expectations.
-
-    Its seed is a text, because it has more digits than a number of JSON keeps everywhere.
-    """
-    found = {label: encode_result(score) for label, score in scores.items()}
-    return {"index": trial.index, "seed": str(trial.seed), **encode_conversation(conversation), "scores": found}
 
 
 def encode_result(result: Score | Failure) -> Json:

@@ -23,6 +23,8 @@ Reason = Literal[
     "errors",
 ]
 
+Kept = Literal["every", "worst", "none"]  # the trials that a document has
+
 
 OF_THE_APP: tuple[Stage, ...] = ("app", "check")  # evidence against the app: its failure, or a check of its script
 SETTLED = "settled"  # the cause of a missing result that no verdict needs

@@ -51,9 +51,10 @@ class ScoreCut:
 class Requirement(Verdict):
     """A verdict with its words.
 
-    `said` is the observation and the requirement in a sentence, `range` the interval in words, `ends` the ends of the
-    bar's scale. `missed` are the scores that do not meet it, if no cut tells. `least` is the smallest number of trials
-    that can prove it, `met` the shares of conversations that met it and must: both are known only to a live result.
+    `said` is the observation and the requirement in a sentence. `observed` and `required` are the estimate and the bar
+    in words, `range` is the interval, `ends` are the ends of the bar's scale. `missed` are the scores that do not meet
+    it, if no cut tells. `least` is the smallest number of trials that can prove it, `met` the shares of conversations
+    that met it and must: both are known only to a live result.
     """
 
     outcome: Outcome = "inconclusive"
@@ -61,6 +62,8 @@ class Requirement(Verdict):
     n: int = 0
     significance_level: float = OLDER_ALPHA
     said: str = ""
+    observed: str = ""
+    required: str = ""
     range: str = ""
     bar: Bar | None = None
     ends: tuple[str, str] | None = None
@@ -80,11 +83,14 @@ class Requirement(Verdict):
         missed: frozenset[float] = frozenset(),
     ) -> "Requirement":
         """Return a verdict on what `label` names with its words; `scores` are some of those it rests on."""
-        interval = None if verdict.outcome == "error" else verdict.confidence_interval
+        is_known = verdict.outcome != "error"
+        interval = verdict.confidence_interval if is_known else None
         bar = evaluator.bar_on_scale
         return cls(
             **{each.name: getattr(verdict, each.name) for each in fields(Verdict)},
             said=evaluator.tell(evaluator.named(label, scores), verdict) + _besides(verdict),
+            observed=evaluator.show(verdict.estimate) if is_known and verdict.estimate is not None else "",
+            required=evaluator.show_bar(),
             range="" if interval is None else " to ".join(map(evaluator.show, interval)),
             bar=bar,
             ends=(evaluator.show(bar.low), evaluator.show(bar.high)) if bar else None,
@@ -199,6 +205,11 @@ class ScenarioDocument:
     def quarantine_told(self) -> str:
         """The meaning of its quarantine in a sentence; empty without one."""
         return self.quarantine.told(self.title, self.outcome, holds=not self.decides) if self.quarantine else ""
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of its expectations, which are those of its trials' results."""
+        return [each.label for each in self.expectations]
 
     def by_index(self) -> dict[int, Judgement]:
         """Return its trials by their places in the order dealt."""
@@ -319,8 +330,9 @@ class MetricDocument:
 class ExperimentDocument(RunHead):
     """An experiment: its metrics, and the values of each example by metric, repetitions side by side.
 
-    `keys` tell the examples, `crashed` are the places of answers that the app failed on. A store adds the answers
-    (`answered`), and the report in blocks (`printed`).
+    `keys` tell the examples, `crashed` are the places of answers that the app failed on. `judgements` are the worst
+    answers, with a result for each expectation. A store adds all answers (`answered`), with a result for each of
+    `labels`.
     """
 
     dataset: DatasetRecord
@@ -335,8 +347,9 @@ class ExperimentDocument(RunHead):
     keys: Sequence[str] = ()
     values: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     crashed: frozenset[int] = frozenset()
-    answered: Sequence[Mapping[str, Any]] = ()
-    printed: Sequence[Sequence[Mapping[str, Any]]] = ()
+    judgements: Sequence[Judgement] = ()
+    answered: Sequence[Judgement] = ()
+    labels: Sequence[str] = ()
 
     @property
     def scenarios(self) -> Sequence[ScenarioDocument]:
@@ -348,8 +361,14 @@ class ExperimentDocument(RunHead):
                 trials=self.answers,
                 sample_size=self.dataset.size * self.dataset.repetitions,
                 expectations=self.expectations,
+                judgements=self.judgements,
             )
         ]
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a screen can show it: older versions kept too little."""
+        return all(verdict.required for each in self.expectations for verdict in each.verdicts)
 
     def kind_of(self, name: str) -> Literal["share", "mean"] | None:
         """Return the kind of a metric; None if the run has no value of it."""

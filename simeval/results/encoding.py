@@ -1,11 +1,11 @@
 """Records as JSON-ready dicts: the one form for reports, stores and journals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 
-from simeval.core.serialization import Json, encode_trial, plain
-from simeval.core.trial import Estimate, Judgement, Verdict
+from simeval.core.serialization import Json, encode_conversation, encode_result, plain
+from simeval.core.trial import Estimate, Judgement, Score, Verdict
 from simeval.core.usage import total
 from simeval.results.document import (
     ExpectationDocument,
@@ -56,7 +56,7 @@ def encode_document(document: RunDocument | ExperimentDocument) -> Json:
     if isinstance(document, ExperimentDocument):
         return {**encode_head(document), **_encode_experiment(document)}
     scenarios = [
-        {**encode_scenario(each), "conversations": [_encode_judgement(each, one) for one in each.judgements]}
+        {**encode_scenario(each), "conversations": [encode_trial(one, each.labels) for one in each.judgements]}
         for each in document.scenarios
     ]
     return {**encode_head(document), "scenarios": scenarios}
@@ -109,14 +109,21 @@ def _encode_experiment(found: ExperimentDocument) -> Json:
         "metrics": [_encode_metric(metric) for metric in found.metrics],
         "summaries": _encode_estimates(found.summaries),
         "categories": _encode_estimates(found.categories),
-        "expectations": [encode_expectation(expectation) for expectation in found.expectations],
+        "expectations": [{**encode_expectation(each), "worst": each.worst} for each in found.expectations],
         "failures": dict(found.failures),
         "examples": {  # by column: much less than one object for each
             "keys": list(found.keys),
             "values": {name: list(values) for name, values in found.values.items()},
             "crashed": sorted(found.crashed),
         },
+        **({"answered": [_encode_answer(found, each) for each in found.answered]} if found.answered else {}),
     }
+
+
+def _encode_answer(found: ExperimentDocument, answer: Judgement) -> Json:
+    place, repetition = divmod(answer.trial.index, found.dataset.repetitions)
+    which = {"example": found.keys[place], "repetition": repetition}
+    return {**which, **encode_trial(answer, found.labels)}
 
 
 def _encode_estimates(found: Mapping[str, Mapping[str, Estimate]]) -> Json:
@@ -127,7 +134,8 @@ def _encode_estimates(found: Mapping[str, Mapping[str, Estimate]]) -> Json:
 
 def _encode_metric(metric: MetricDocument) -> Json:
     counts = {"missing": metric.missing, "crashed": metric.crashed}
-    measured = {"name": metric.name, "kind": metric.kind, "direction": metric.direction}
+    direction = {} if metric.direction == "unknown" else {"direction": metric.direction}
+    measured = {"name": metric.name, "kind": metric.kind, **direction}
     estimate = plain(asdict(metric.estimate)) if metric.estimate else {}
     return {**measured, **estimate, **counts}
 
@@ -176,6 +184,8 @@ def _encode_words(found: Requirement) -> Json:
         "cut": asdict(found.cut) if found.cut else None,
         **({"missed": missed} if missed and not found.cut else {}),
         "said": found.said,
+        "observed": found.observed,
+        "required": found.required,
         "range": found.range,
         "bar": encode_bar(found),
     }
@@ -187,5 +197,14 @@ def encode_bar(found: Requirement) -> Json | None:
     return {**asdict(found.bar), **ends} if found.bar else None
 
 
-def _encode_judgement(scenario: ScenarioDocument, trial: Judgement) -> Json:
-    return encode_trial(trial.trial, trial.conversation, scenario.scores(trial))
+def encode_trial(trial: Judgement, labels: Sequence[str]) -> Json:
+    """Return a trial with its conversation and its scores, by the labels of its results; of two the first counts.
+
+    Its seed is a text, because it has more digits than a number of JSON keeps everywhere.
+    """
+    scores: Json = {}
+    for label, result in zip(labels, trial.results, strict=False):
+        if isinstance(result, Score) and label not in scores:
+            scores[label] = encode_result(result)
+    which = {"index": trial.trial.index, "seed": str(trial.trial.seed)}
+    return {**which, **encode_conversation(trial.conversation), "scores": scores}

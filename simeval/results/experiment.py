@@ -8,40 +8,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
-from simeval.core.counted import counted_of, show_share
+from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.serialization import Json, plain
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.tables import isolated
 from simeval.core.terminal import printed_room
 from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
-from simeval.results.blocks import Block, Blocks, laid_out, prose, table, transcript
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document
 from simeval.results.guarantee import guaranteed_of
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.printable import Printable
 from simeval.results.rows import MOST_KEPT, NO_ROWS, Row, Rows
+from simeval.results.screen.experiment import experiment_text
 from simeval.results.suite import ExpectationResult, RunRecord, concluded, rubrics_of
-from simeval.results.text import (
-    MARKS,
-    VERDICT_HEADERS,
-    head_of_trial,
-    interval_header,
-    legend,
-    show_malformed,
-    show_spent,
-    told_failures,
-    verdict_row,
-)
 
-INTERVAL = "interval"  # a table gives its level
 NOTHING_REQUIRED = "nothing was required, so nothing has passed: give then=[Expectation(...)]"
-METRIC_HEADERS = ("metric", "value", INTERVAL, "examples", "missing", "app failed", "interval by")
-CATEGORY_HEADERS = ("category of", "text", "share", INTERVAL, "examples")
-MOST_SHOWN = 10  # texts of one metric
-SUMMARY_HEADERS = ("over the dataset", "value", "interval", "examples", "interval by")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +135,7 @@ class ExperimentResult(Printable):
 
         Notes printed before are left out.
         """
-        return isolated(_headline(self)) if brief else laid_out(report_of(self, told), room)
+        return experiment_text(self.document(), room, brief=brief, told=told)
 
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""
@@ -161,7 +144,8 @@ class ExperimentResult(Printable):
         Printable.assert_passed(self)
 
     def document(self) -> ExperimentDocument:
-        """Return all facts on it; its answers are in the store."""
+        """Return all facts on it, with the worst answer to each expectation; the others are in the store."""
+        worst = {each.trial.index: each for each in self.worst.values()}
         return ExperimentDocument(
             **{
                 **self.run.head(self.outcome, self.guarantee, gate_met=self.meets(self.run.gate)),
@@ -173,7 +157,11 @@ class ExperimentResult(Printable):
             metrics=[each.document() for each in self.metrics],
             summaries=self.summaries,
             categories=self.categories,
-            expectations=[each.document() for each in self.expectations],
+            expectations=[each.document(self.worst.get(each.label)) for each in self.expectations],
+            judgements=[
+                replace(each, results=tuple(found.results[index] for found in self.expectations))
+                for index, each in worst.items()
+            ],
             failures=self.failures,
             keys=self.keys,
             values={name: plain(list(values)) for name, values in self.values.items()},
@@ -246,117 +234,3 @@ def _measured_on(row: Row, name: str) -> Score | Failure:
 def encode_experiment(result: ExperimentResult, *, version: str) -> Json:
     """Return an experiment as the machine-readable result; its answers are in the store."""
     return encode_document(replace(result.document(), simeval=version))
-
-
-def report_of(result: ExperimentResult, told: Sequence[str] = ()) -> Blocks:
-    """Return the printed report: the metrics, the verdicts with the answers most against them, the failures.
-
-    Notes printed before are left out.
-    """
-    return [
-        [block for note in result.run.notes if note not in told for block in prose(f"note: {note}")],
-        _metrics(result),
-        _categories(result),
-        _summaries(result.summaries),
-        _verdicts(result),
-        [
-            block
-            for each in result.expectations
-            for why in each.warnings
-            for block in prose(f"warning: {each.label!r}: {why}")
-        ],
-        [block for each in result.expectations if each.cases for block in prose(f"{each.label}: {each.cases}")],
-        *(_against(result, expectation) for expectation in result.expectations),
-        [block for line, spaces in told_failures(result.failures) for block in prose(line, spaces=spaces)],
-        prose(show_malformed(result.run.usage)),
-        [*prose(result.guarantee), *prose(_footer(result))],
-    ]
-
-
-def _metrics(result: ExperimentResult) -> list[Block]:
-    rows = [
-        [
-            metric.name,
-            *_show_estimate(metric.estimate, is_share=metric.kind == "share"),
-            str(metric.estimate.n),
-            str(metric.missing or "-"),
-            str(metric.crashed or "-"),
-            metric.estimate.method,
-        ]
-        for metric in result.metrics
-    ]
-    return table(_headers(METRIC_HEADERS, result), rows, widths=(44,))
-
-
-def _headers(headers: Sequence[str], result: ExperimentResult) -> list[str]:
-    return [interval_header(result.significance_level) if each == INTERVAL else each for each in headers]
-
-
-def _categories(result: ExperimentResult) -> list[Block]:
-    rows: list[list[str]] = []
-    for name, found in result.categories.items():
-        for category, estimate in list(found.items())[:MOST_SHOWN]:
-            rows.append([name, category, *_show_estimate(estimate, is_share=True), str(estimate.n)])
-        if len(found) > MOST_SHOWN:
-            rows.append([name, f"({len(found) - MOST_SHOWN} more, see --json)", "", "", ""])
-    return table(_headers(CATEGORY_HEADERS, result), rows, widths=(44, 40))
-
-
-def _summaries(summaries: Mapping[str, Mapping[str, Estimate]]) -> list[Block]:
-    rows = [
-        [f"{scorer}: {name}", *_show_estimate(estimate, is_share=False), str(estimate.n), estimate.method]
-        for scorer, found in summaries.items()
-        for name, estimate in found.items()
-    ]
-    return table(SUMMARY_HEADERS, rows, widths=(44,))
-
-
-def _show_estimate(estimate: Estimate, *, is_share: bool) -> list[str]:
-    def show(value: float) -> str:
-        return show_share(value) if is_share else f"{value:.3g}"
-
-    value = "-" if estimate.value is None else show(estimate.value)
-    return [value, "-" if estimate.interval is None else "[{}, {}]".format(*map(show, estimate.interval))]
-
-
-def _verdicts(result: ExperimentResult) -> list[Block]:
-    rows = [
-        verdict_row(expectation.label, evaluator, verdict, result.dataset.size)
-        for expectation in result.expectations
-        for evaluator, verdict in zip(expectation.evaluators, expectation.verdicts, strict=True)
-    ]
-    return [*table(VERDICT_HEADERS, rows, widths=(44,)), *prose(legend(result.verdicts))] if rows else []
-
-
-def _against(result: ExperimentResult, expectation: ExpectationResult) -> list[Block]:
-    if expectation.outcome == "pass":
-        return []
-    found = [
-        block
-        for verdict in expectation.verdicts
-        if not verdict.passed
-        for block in prose(f"{expectation.label}: {verdict.evaluator}: {verdict.explanation.rstrip('.')}.")
-    ]
-    worst = result.worst.get(expectation.label)
-    if worst is not None and (worst.conversation.responses or expectation.outcome != "error"):
-        found += prose(head_of_trial(worst, expectation.results[worst.trial.index]), spaces=4)
-        found += transcript(worst.conversation)
-    return found
-
-
-def _footer(result: ExperimentResult) -> str:
-    run = result.run
-    judged = f", judge {run.judge_model}" if run.usage.keys() & {"judge", "scorer"} else ""
-    return f"{_headline(result)}\nrun {run.run_id}, seed {run.seed}, target {run.app}{judged}"
-
-
-def _headline(result: ExperimentResult) -> str:
-    """Return the outcome, if there is one, and its basis."""
-    dataset, run, outcome = result.dataset, result.run, result.outcome
-    times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
-    unfinished = dataset.size * dataset.repetitions - result.answers
-    left = f" ({unfinished} not reached, because the run stopped: {run.stopped})" if unfinished else ""
-    return (
-        f"{f'{MARKS[outcome]}: ' if outcome else ''}dataset {dataset.name} (version {dataset.version}), "
-        f"{counted_of(dataset.size, 'example')}{times}{left}, {show_spent(run.usage, run.seconds)}"
-    )

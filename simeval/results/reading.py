@@ -1,42 +1,25 @@
 """The document of a run read from its machine-readable result, of this version or an older one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf, isfinite, nan
 from typing import Any
 
 from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
-from simeval.results.document import ExperimentDocument, Finding, RunDocument
+from simeval.results.document import Document, ExperimentDocument, Finding, RunDocument
 
 FINDINGS = ("escalations", "reliability", "turns", "cases", "personas")  # that have numbers of their own
 
 
-def read_document(found: Mapping[str, Any], *, kept: Callable[[Json, int], bool] | None = None) -> Any:
+def read_document(found: Mapping[str, Any]) -> Document:
     """Return the document of a machine-readable result: a RunDocument, or an ExperimentDocument.
 
-    `kept` decides for a scenario and the index of a trial whether that trial is read; by default all are. Raises
-    pydantic's ValidationError, and ValueError, KeyError or TypeError, for other things.
+    Raises pydantic's ValidationError, and ValueError, KeyError or TypeError, for other things.
     """
-    if "scenarios" in found:
-        return _adapter(RunDocument).validate_python(_run(found, kept))
-    return _adapter(ExperimentDocument).validate_python(_experiment(found))
-
-
-def read_shown(found: Mapping[str, Any], *, kept: Callable[[Json, int], bool] | None = None) -> RunDocument | None:
-    """Return the document of a suite's run for a screen; None for an experiment, and if a version kept too little."""
-    from pydantic import ValidationError  # most results are never read back
-
-    try:
-        read = read_document(found, kept=kept) if "scenarios" in found else None
-    except (ValidationError, KeyError):
-        return None
-    return read if isinstance(read, RunDocument) and read.has_words else None
-
-
-def only_worst(scenario: Json, index: int) -> bool:
-    """Return whether a report shows a trial: it is the worst of an expectation."""
-    return any(each.get("worst") == index for each in scenario["expectations"])
+    kind, opened = (RunDocument, _run(found)) if "scenarios" in found else (ExperimentDocument, _experiment(found))
+    read: Document = _adapter(kind).validate_python(opened)
+    return read
 
 
 @lru_cache
@@ -46,10 +29,10 @@ def _adapter(kind: Any) -> Any:
     return TypeAdapter(kind)
 
 
-def _run(found: Mapping[str, Any], kept: Callable[[Json, int], bool] | None) -> Json:
+def _run(found: Mapping[str, Any]) -> Json:
     opened = _head(found)
     if isinstance(scenarios := found["scenarios"], Sequence):
-        opened["scenarios"] = [_scenario(place, each, kept) for place, each in enumerate(scenarios)]
+        opened["scenarios"] = [_scenario(place, each) for place, each in enumerate(scenarios)]
     return opened
 
 
@@ -59,7 +42,8 @@ def _head(found: Mapping[str, Any]) -> Json:
 
 
 def _experiment(found: Mapping[str, Any]) -> Json:
-    examples = found.get("examples") or {}
+    examples, answered = found.get("examples") or {}, found.get("answered", ())
+    labels = list(dict.fromkeys(label for each in answered for label in each["scores"]))
     return {
         **_head(found),
         **{name: examples[name] for name in ("keys", "values", "crashed") if name in examples},
@@ -67,13 +51,14 @@ def _experiment(found: Mapping[str, Any]) -> Json:
             {**each, "estimate": each if "value" in each else {"value": None, "n": 0}} for each in found["metrics"]
         ],
         "expectations": [_expectation(each) for each in found.get("expectations", ())],
+        "answered": [_trial(0, each, labels, ()) for each in answered],
+        "labels": labels,
     }
 
 
-def _scenario(place: int, found: Any, kept: Callable[[Json, int], bool] | None) -> Any:
+def _scenario(place: int, found: Any) -> Any:
     if not isinstance(found, Mapping) or "expectations" not in found:
         return found
-    scenario = {**found}
     errors = [
         (each["index"], Failure(stage=each["stage"], error=each["error"], cause="")) for each in found.get("errors", ())
     ]
@@ -82,13 +67,11 @@ def _scenario(place: int, found: Any, kept: Callable[[Json, int], bool] | None) 
         failed.setdefault(index, []).append(failure)
     labels = [each["label"] for each in found["expectations"]]
     return {
-        **scenario,
+        **found,
         "expectations": [_expectation(each) for each in found["expectations"]],
         "errors": errors,
         "judgements": [
-            read_trial(place, each, labels, failed.get(each["index"], ()))
-            for each in found.get("conversations", ())
-            if kept is None or kept(scenario, each["index"])
+            _trial(place, each, labels, failed.get(each["index"], ())) for each in found.get("conversations", ())
         ],
     }
 
@@ -111,7 +94,7 @@ def _verdict(found: Mapping[str, Any]) -> Json:
     return opened
 
 
-def read_trial(place: int, found: Mapping[str, Any], labels: Sequence[str], failures: Sequence[Failure]) -> Judgement:
+def _trial(place: int, found: Mapping[str, Any], labels: Sequence[str], failures: Sequence[Failure]) -> Judgement:
     """Return a trial of the scenario at a place of its suite; a missing measurement has one of its `failures`."""
     scores: Mapping[str, Json] = found["scores"]
     lost = [label for label in labels if label not in scores]

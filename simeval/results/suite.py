@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from simeval.core.controls import ControlRecord, complaints, failed
 from simeval.core.conversation import Conversation
@@ -16,7 +16,7 @@ from simeval.core.serialization import Json
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import printed
-from simeval.core.trial import Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import Failure, Judgement, Kept, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
 from simeval.core.validation import nearest, require
 from simeval.core.writing_style import PERSONA
@@ -61,7 +61,6 @@ HEAD = (  # the fields that a run and its document have both
     *("fidelity", "dataset", "metadata", "usage"),
 )
 ENOUGH_SCORES = 100  # to tell yes or no from a number
-Kept = Literal["every", "worst", "none"]  # the trials that a document has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

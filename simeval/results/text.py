@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from simeval.core.counted import counted_of, show_number, show_p, show_share
+from simeval.core.counted import counted_of, show_number
 from simeval.core.tables import indent
 from simeval.core.terminal import PLAIN
 from simeval.core.transcript import transcript_lines
-from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score
 from simeval.core.usage import Usage, total
 from simeval.scorers.returned import reason_at
 
@@ -23,47 +23,6 @@ MARKS: Mapping[Outcome, str] = {
 }
 MOST_CAUSES = 10
 MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
-LEGEND = "interval: {level} confidence; p: chance of so good a result (FAIL: so bad) from an app at the bar"
-VERDICT_HEADERS = ("expectation", "verdict", "estimate", "interval", "bar", "n", "p")
-
-
-def legend(verdicts: Sequence[Verdict]) -> str:
-    """Describe the interval and p of these verdicts."""
-    alphas = {verdict.significance_level for verdict in verdicts}
-    return LEGEND.format(level=show_share(1 - 2 * alphas.pop()) if len(alphas) == 1 else "two-sided")
-
-
-def verdict_row(label: str, evaluator: "Evaluator", verdict: Verdict, sample_size: int) -> list[str]:
-    """Return the cells of a verdict under VERDICT_HEADERS."""
-    return [
-        label,
-        MARKS[verdict.outcome],
-        "-" if verdict.estimate is None or verdict.outcome == "error" else evaluator.show(verdict.estimate),
-        _show_interval(verdict, evaluator),
-        evaluator.show_bar(),
-        _show_n(verdict, sample_size),
-        _show_p(verdict),
-    ]
-
-
-def _show_n(verdict: Verdict, sample_size: int) -> str:
-    of = f"/{sample_size}" if verdict.n < sample_size else ""
-    counts = ((verdict.missing, "missing"), (verdict.left_out, "left out"))
-    besides = ", ".join(f"{count} {what}" for count, what in counts if count)
-    return f"{verdict.n}{of} ({besides})" if besides else f"{verdict.n}{of}"
-
-
-def _show_p(verdict: Verdict) -> str:
-    p = verdict.p_value_fail if verdict.failed else verdict.p_value
-    is_cut = verdict.reason in ("scenario_settled", "suite_settled")
-    return "-" if p is None or is_cut else show_p(p, beside=verdict.significance_level)
-
-
-def _show_interval(verdict: Verdict, evaluator: "Evaluator") -> str:
-    if verdict.confidence_interval is None or verdict.outcome == "error":
-        return "-"
-    low, high = (evaluator.show(bound) for bound in verdict.confidence_interval)
-    return f"[{low}, {high}]"
 
 
 def speaks_against(result: Score | Failure, evaluators: "Sequence[Evaluator]") -> bool:
@@ -93,14 +52,6 @@ def head_of_trial(judgement: Judgement, result: Score | Failure) -> str:
     why = result.reasoning or reason_at(result.details, "")
     reasoning = f": {why}" if why else ""
     return f"worst conversation (trial {judgement.trial.index}), score {show_number(result.value)}{reasoning}"
-
-
-def told_failures(counted: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the errors of single trials, each text once with its count; each line with its indent."""
-    said = [(f"{count} x {text}", 2) for text, count in Counter(counted).most_common(MOST_CAUSES)]
-    if len(counted) > MOST_CAUSES:
-        said.append((f"... and {len(counted) - MOST_CAUSES} more causes; --json holds them all.", 2))
-    return [("failures of single trials:", 0), *said] if said else []
 
 
 def show_untold(results: Sequence[Score | Failure]) -> str | None:

@@ -1,11 +1,11 @@
 """The results of scenarios in the runs of a store, the newest first."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from simeval.core.serialization import Json
 from simeval.core.trial import Outcome
+from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 
@@ -25,7 +25,7 @@ def past_outcomes(database: Database) -> Iterator[Mapping[str, PastOutcome]]:
     """Yield the result of each scenario, by its title, in the newest runs of suites that have ended, newest first."""
     runs = Runs(database)
     for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):
-        yield {each["title"]: _past(each) for each in runs.head(run.run_id).get("scenarios", ())}
+        yield {each.title: _past(each) for each in _scenarios(runs, run.run_id)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +48,30 @@ def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) ->
             break
         if run.app != app:
             continue
-        for each in runs.head(run.run_id).get("scenarios", ()):
-            if (title := each["title"]) not in open_titles or _asked(each) != asked[title]:
+        for each in _scenarios(runs, run.run_id):
+            if (title := each.title) not in open_titles or _asked(each) != asked[title]:
                 continue
-            if each["outcome"] == "pass":
+            if each.outcome == "pass":
                 open_titles.remove(title)
-            elif each["outcome"] != "error" and each["trials"]:
+            elif each.outcome != "error" and each.trials:
                 counts[title] += 1
     return counts
 
 
-def _asked(scenario: Json) -> Asked:
+def _scenarios(runs: Runs, run_id: str) -> Sequence[ScenarioDocument]:
+    found = runs.head(run_id)
+    return found.scenarios if isinstance(found, RunDocument) else ()
+
+
+def _asked(scenario: ScenarioDocument) -> Asked:
     found = frozenset(
-        (each["label"], verdict["evaluator"], verdict.get("against", ""))
-        for each in scenario["expectations"]
-        for verdict in each["verdicts"]
+        (each.label, verdict.evaluator, verdict.against or "")
+        for each in scenario.expectations
+        for verdict in each.verdicts
     )
-    return Asked(scenario.get("given", ""), scenario.get("when", ""), found)
+    return Asked(scenario.given or "", scenario.when or "", found)
 
 
-def _past(scenario: Json) -> PastOutcome:
-    reasons = [verdict["reason"] for each in scenario["expectations"] for verdict in each["verdicts"]]
-    undecided = scenario["outcome"] == "inconclusive" and any(reason in _UNDECIDED for reason in reasons)
-    return PastOutcome(scenario["outcome"], not undecided)
+def _past(scenario: ScenarioDocument) -> PastOutcome:
+    undecided = scenario.outcome == "inconclusive" and any(each.reason in _UNDECIDED for each in scenario.verdicts)
+    return PastOutcome(scenario.outcome, not undecided)

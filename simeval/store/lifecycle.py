@@ -14,7 +14,6 @@ from simeval.core.usage import Usage, total
 from simeval.errors import StoreError
 from simeval.results.document import RunHead
 from simeval.results.encoding import encode_document, encode_head
-from simeval.results.experiment import report_of
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.backends.base import Backend, Batch
 from simeval.store.cuts import apply_cut
@@ -134,7 +133,7 @@ def _told(result: RunResult) -> Json:
     if isinstance(result, SuiteResult):
         encoded = encode_head(RunHead(**result.head()))  # its scenarios have rows of their own
     else:
-        encoded = {**encode_document(result.document()), "printed": report_of(result)}
+        encoded = encode_document(result.document())
     return {"result": to_json(encoded), "report": result.text()}
 
 

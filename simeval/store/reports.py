@@ -7,7 +7,6 @@ from simeval.core.trial import Judgement
 from simeval.results.document import Document, ExperimentDocument
 from simeval.results.html.source import NO_COURSES, Courses, Rubrics
 from simeval.results.html.trials import required_of
-from simeval.results.reading import read_document
 from simeval.store.courses import MOST_IN_A_ROW, metric_course
 from simeval.store.database import Database
 from simeval.store.outlines import read_outlines
@@ -24,7 +23,7 @@ class StoredSource:
     def __init__(self, database: Database, run_id: str) -> None:
         self._database, self._runs, self._run_id = database, Runs(database), run_id
         self._labels = self._runs.labels(run_id)
-        self.document: Document = read_document(self._runs.head(run_id))
+        self.document: Document = self._runs.head(run_id)
         self.courses = self._courses()
 
     @cached_property

@@ -1,7 +1,6 @@
 """The runs of a database: found, listed, read back, deleted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
-from simeval.core.serialization import Json, encode_trial
-from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Judgement, Score, TrialConversation
-from simeval.core.usage import total
-from simeval.core.version import __version__
+from simeval.core.serialization import Json
+from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Judgement, Kept
 from simeval.errors import DefinitionError
 from simeval.store.database import Database, as_open
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
     Part,
-    Scores,
     count_set_aside,
     find_text,
     lacks_scores,
@@ -39,6 +35,7 @@ from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS
 from simeval.store.text_encoding import as_written, from_json
 
 if TYPE_CHECKING:
+    from simeval.results.document import Document
     from simeval.store.journal import RunResult
 
 LAST = "last"
@@ -96,16 +93,19 @@ class Runs:
         """Return the state of a run that is to be resumed. Raises DefinitionError if there is none."""
         return self._database.read(lambda connection: self._load(connection, run_id))
 
-    def document(self, run_id: str) -> Json:
-        """Return the machine-readable result of a run. Raises DefinitionError if it has not ended."""
-        return self._database.read(lambda connection: _document(connection, self._ended(connection, run_id)))
+    def document(self, run_id: str, kept: Kept = "every") -> "Document":
+        """Return the document of a run, by default with every trial. Raises DefinitionError if it has not ended.
+
+        That of an experiment has its worst answers, and all of them if every trial is to be kept.
+        """
+        return self._database.read(lambda connection: self._document(connection, run_id, kept))
 
     def require_ended(self, run_id: str) -> None:
         """Raise DefinitionError if there is no such run, or it has not ended."""
         self._database.read(lambda connection: self._ended(connection, run_id))
 
-    def head(self, run_id: str) -> Json:
-        """Return the machine-readable result of a run without its conversations.
+    def head(self, run_id: str) -> "Document":
+        """Return the document of a run without its trials.
 
         For a run that has not ended it has the known part: no verdict, and its state as `stopped`.
         """
@@ -135,7 +135,7 @@ class Runs:
         A measure that is not there was not needed, or is not there yet.
         """
         part = Part(scenario, indexes=indexes)
-        return self._database.read(lambda found: _trials(found, run_id, part, measures))
+        return self._database.read(lambda found: _trials(found, run_id, part, {scenario: measures}))
 
     def found(self, run_id: str, text: str) -> Mapping[int, Sequence[int]]:
         """Return the trials of each scenario that contain a text, whatever its case, in order."""
@@ -238,14 +238,22 @@ class Runs:
             metrics={each["name"]: estimate_of(each) for each in head.get("metrics", ())},
         )
 
-    def _head(self, connection: Connection, run_id: str) -> Json:
-        run = _row(connection, run_id)
-        if run["status"] == "running":
-            return _begun(connection, run, is_going=self._is_running(run))
-        result: Json = from_json(run["result"])
-        if "metrics" in result:
-            return result
-        return {**result, "scenarios": [from_json(row["result"]) for row in _rows(connection, run_id)]}
+    def _head(self, connection: Connection, run_id: str) -> "Document":
+        from simeval.store.documents import begun_document, ended_document  # the results of runs, which no list needs
+
+        run, scenarios = _row(connection, run_id), _rows(connection, run_id)
+        if run["status"] != "running":
+            return ended_document(run, scenarios)
+        status: Status = "running" if self._is_running(run) else "interrupted"
+        return begun_document(run, status, scenarios, _progress(connection, run_id), read_spent(connection, run_id))
+
+    def _document(self, connection: Connection, run_id: str, kept: Kept) -> "Document":
+        from simeval.store.documents import with_trials
+
+        self._ended(connection, run_id)
+        labels = [from_json(each["labels"]) for each in _rows(connection, run_id, "labels")]
+        trials = _trials(connection, run_id, None, dict(enumerate(map(len, labels))))
+        return with_trials(self._head(connection, run_id), labels, trials, kept)
 
 
 def _summaries(connection: Connection, query: Any) -> Sequence[Mapping[Any, Any]]:
@@ -332,88 +340,17 @@ def _rows(connection: Connection, run_id: str, *names: str) -> list[Mapping[str,
     return [as_written(row) for row in connection.execute(query).mappings()]
 
 
-def _begun(connection: Connection, run: Mapping[str, Any], *, is_going: bool) -> Json:
-    """Return the known part of a run that has not ended, in the form of a result."""
-    run_id = run["run_id"]
-    seconds, usage = read_spent(connection, run_id)
-    scenarios = [
-        {
-            "title": row["title"],
-            "outcome": "inconclusive",
-            "sample_size": row["sample_size"],
-            "trials": each.finished,
-            "expectations": [
-                {"label": label, "outcome": "inconclusive", "verdicts": []} for label in from_json(row["labels"])
-            ],
-        }
-        for row, each in zip(_rows(connection, run_id), _progress(connection, run_id), strict=True)
-    ]
-    return {
-        "simeval": __version__,
-        "run_id": run_id,
-        "outcome": "inconclusive",
-        "models": {"judge": run["judge_model"], "user": run["user_model"]},
-        "app": run["app"],
-        "seed": int(run["seed"]),
-        "started": run["started"],
-        "seconds": seconds,
-        "status": "running" if is_going else "interrupted",
-        "stopped": f"{'it is going on' if is_going else 'it was interrupted'}: nothing is concluded yet",
-        "usage": {**asdict(total(usage)), "by_role": {role: asdict(each) for role, each in usage.items()}},
-        "scenarios": scenarios,
-    }
-
-
-def _trials(connection: Connection, run_id: str, part: Part, measures: int) -> list[Judgement]:
+def _trials(connection: Connection, run_id: str, part: Part | None, measures: Mapping[int, int]) -> list[Judgement]:
+    """Return the trials of a run, or a part of it, with as many results as each scenario has measures."""
     return [
         Judgement(
             trial=each.trial,
             conversation=each.conversation,
-            results=tuple(each.failure or measured.get(place, UNNEEDED) for place in range(measures)),
+            results=tuple(
+                each.failure or measured.get(place, UNNEEDED) for place in range(measures[each.trial.scenario])
+            ),
             failure=each.failure,
+            columns=each.columns,
         )
         for each, measured in read_measured(connection, run_id, part=part)
     ]
-
-
-def _document(connection: Connection, run: Mapping[str, Any]) -> Json:
-    run_id = run["run_id"]
-    held, scores = read_conversations(connection, run_id), read_scores(connection, run_id)
-    result: Json = from_json(run["result"])
-    if "metrics" in result:
-        return {**result, "answered": _answered(connection, result, held, scores)}
-    scenarios: list[Json] = []
-    for row in _rows(connection, run_id):
-        scenario: Json = from_json(row["result"])
-        labels = [expectation["label"] for expectation in scenario["expectations"]]
-        scenario["conversations"] = [
-            encode_trial(held[key].trial, held[key].conversation, _by_label(scores.get(key, {}), labels))
-            for index in range(scenario["trials"])
-            for key in [(row["scenario"], index)]
-        ]
-        scenarios.append(scenario)
-    return {**result, "scenarios": scenarios}
-
-
-def _answered(
-    connection: Connection, result: Mapping[str, Any], held: Mapping[TrialKey, TrialConversation], scores: Scores
-) -> list[Json]:
-    """Return the answers in an experiment, with their examples and measurements, in the dataset's order."""
-    run_id = result["run_id"]
-    row = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id)).mappings().one()
-    labels = from_json(as_written(row)["labels"])
-    keys, times = result["examples"]["keys"], result["dataset"]["repetitions"]
-    return [
-        {
-            "example": keys[index // times],
-            "repetition": index % times,
-            **encode_trial(each.trial, each.conversation, _by_label(scores.get((scenario, index), {}), labels)),
-        }
-        for (scenario, index), each in sorted(held.items())
-    ]
-
-
-def _by_label(scores: Mapping[int, Score], labels: Sequence[str]) -> Mapping[str, Score]:
-    """Return scores by their labels; of two with one label, of a scorer and its expectation, the first."""
-    found = [(label, scores[position]) for position, label in enumerate(labels) if position in scores]
-    return dict(reversed(found))

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from simeval.core.serialization import Json
 from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset, own_ids
+from simeval.results.document import Document, ExperimentDocument, RunDocument
 from simeval.results.guarantee import History
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
@@ -59,7 +59,7 @@ def _doubt(database: Database, run_id: str) -> str:
     if doubt := History.of(definition).doubt:
         return doubt
     head = Runs(database).head(run_id)
-    is_short = any(each["trials"] < each.get("sample_size", 0) for each in head.get("scenarios", ()))
+    is_short = isinstance(head, RunDocument) and any(each.trials < each.sample_size for each in head.scenarios)
     return f"run {run_id} ended before its last trial, so its trials may be no fair sample" if is_short else ""
 
 
@@ -110,18 +110,17 @@ def _part(connection: Connection, *, run_id: str, scenario: _Scenario, first: in
     return rows
 
 
-def _scenarios(connection: Connection, *, run_id: str, head: Json) -> list[_Scenario]:
+def _scenarios(connection: Connection, *, run_id: str, head: Document) -> list[_Scenario]:
     query = select(TRIALS.c.scenario, func.count(), func.max(TRIALS.c.trial)).where(TRIALS.c.run_id == run_id)
     counts = {place: (size, last + 1) for place, size, last in connection.execute(query.group_by(TRIALS.c.scenario))}
     rows = connection.execute(select(SCENARIOS).where(SCENARIOS.c.run_id == run_id).order_by(SCENARIOS.c.scenario))
-    measured, dataset = head.get("scorers", []), head.get("dataset") or {}
+    experiment = head if isinstance(head, ExperimentDocument) else None
     found = []
     for row in map(as_written, rows.mappings()):
         labels = tuple(from_json(row["labels"]))
         size, end = counts.get(row["scenario"], (0, 0))
-        if not dataset:  # trials beside those of the verdicts are left out
-            end = head["scenarios"][row["scenario"]]["trials"]
-            size = end
+        if experiment is None:  # trials beside those of the verdicts are left out
+            size = end = head.scenarios[row["scenario"]].trials
         found.append(
             _Scenario(
                 position=row["scenario"],
@@ -129,9 +128,9 @@ def _scenarios(connection: Connection, *, run_id: str, head: Json) -> list[_Scen
                 labels=labels,
                 size=size,
                 end=end,
-                concluded=frozenset(labels).difference(measured),
-                keys=tuple(head.get("examples", {}).get("keys", ())),
-                times=dataset.get("repetitions", 1),
+                concluded=frozenset(labels).difference(experiment.scorers if experiment else ()),
+                keys=tuple(experiment.keys) if experiment else (),
+                times=experiment.dataset.repetitions if experiment else 1,
             )
         )
     return found

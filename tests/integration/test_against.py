@@ -14,6 +14,7 @@ import pytest
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, compare
 from simeval.analysis import against, merge
 from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_document
 from simeval.results.suite import encode_suite
 from simeval.scorers.base import as_scorer
 from simeval.store.database import Database
@@ -368,7 +369,7 @@ async def test_the_seeds_of_trials_are_the_same_in_the_result_and_in_what_the_st
     result = await engine(store=store).evaluate(HALF, SeededApp(0.5))
 
     with closing(Database(store)) as database:
-        kept = Runs(database).document(result.run.run_id)
+        kept = encode_document(Runs(database).document(result.run.run_id))
     documents = [kept, encode_suite(result.results, result.run, version="1")]
 
     seeds = [[each["seed"] for each in document["scenarios"][0]["conversations"]] for document in documents]

@@ -9,6 +9,7 @@ from simeval import Expectation, MeanEvaluator, SuiteResult
 from simeval.analysis import against
 from simeval.engine.suite_run import other_id
 from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_document
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from tests.integration.test_against import SUITE, Worse, baseline, ends
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.anyio
 def document(store: Path, name: str) -> dict[str, Any]:
     database = Database(store)
     try:
-        return Runs(database).document(Runs(database).find(name))
+        return encode_document(Runs(database).document(Runs(database).find(name)))
     finally:
         database.close()
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from simeval import scorer
+from simeval.results.encoding import encode_document
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from tests.support.experiments import double, engine, length, sums
@@ -67,7 +68,7 @@ class TestScorers:
         whole = await engine(store=store).evaluate(sums(30), double, scorers=[halves])
         again = await engine(store=store, resume=whole.run.run_id).evaluate(sums(30), double, scorers=[halves])
         database = Database(store)
-        document = Runs(database).document(whole.run.run_id)
+        document = encode_document(Runs(database).document(whole.run.run_id))
         database.close()
 
         assert whole.categories == again.categories

@@ -15,6 +15,7 @@ from simeval import (
 from simeval.core.trial import Estimate, Scored
 from simeval.datasets.dataset import Example, check_dataset
 from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_document
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.testing import ScriptedModel
@@ -81,7 +82,7 @@ class TestScorers:
         store = tmp_path / "store.db"
         result = await engine(store=store).evaluate(sums(12), double, scorers=[rich])
         database = Database(store)
-        [first, *_] = Runs(database).document(result.run.run_id)["answered"]
+        [first, *_] = encode_document(Runs(database).document(result.run.run_id))["answered"]
         database.close()
 
         assert [(metric.name, metric.kind) for metric in result.metrics] == [
@@ -95,7 +96,7 @@ class TestScorers:
         label = scorer(lambda output: "digit", name="label")
         result = await engine(store=store).evaluate(sums(2), double, scorers=[label])
         database = Database(store)
-        [first, *_] = Runs(database).document(result.run.run_id)["answered"]
+        [first, *_] = encode_document(Runs(database).document(result.run.run_id))["answered"]
         database.close()
 
         assert result.metrics == ()

@@ -12,6 +12,7 @@ from simeval import (
 )
 from simeval.datasets.dataset import Example, check_dataset
 from simeval.errors import DatasetChanged, DefinitionError
+from simeval.results.encoding import encode_document
 from simeval.results.experiment import ExperimentResult
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -26,7 +27,7 @@ class TestStore:
         store = tmp_path / "store.db"
         result = await engine(store=store).evaluate(sums(5), double, scorers=[right], metadata={"branch": "main"})
         database = Database(store)
-        document = Runs(database).document(result.run.run_id)
+        document = encode_document(Runs(database).document(result.run.run_id))
         report = Runs(database).report(result.run.run_id)
         database.close()
 
@@ -101,7 +102,7 @@ class TestStore:
             metadata={"key": "tok-5"},
         )
         database = Database(store)
-        document = str(Runs(database).document(result.run.run_id))
+        document = str(encode_document(Runs(database).document(result.run.run_id)))
         database.close()
 
         assert [metric.estimate.value for metric in result.metrics] == [1, 0]  # two, though their names are masked

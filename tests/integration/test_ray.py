@@ -13,6 +13,7 @@ import simeval
 from scenarios import telecom
 from simeval import Expectation, MeanEvaluator, RayExecutor, ScenarioTest
 from simeval.errors import DefinitionError, ModelUnusable
+from simeval.results.encoding import encode_document
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.suites.files import load_file
@@ -97,7 +98,7 @@ async def test_of_an_actor_that_dies_the_trials_under_way_are_missing_and_it_is_
 
     found = await engine(**options).evaluate(SUITE, breaks_once)
     database = Database(tmp_path / "runs.db")
-    document = Runs(database).document(found.run.run_id)
+    document = encode_document(Runs(database).document(found.run.run_id))
     database.close()
 
     lost = [failure.error for each in found for _, failure in each.failures]

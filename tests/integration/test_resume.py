@@ -21,6 +21,7 @@ from simeval import (
 )
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
+from simeval.results.encoding import encode_document
 from simeval.results.suite import encode_suite
 from simeval.scorers import ExactMatch
 from simeval.store.database import Database
@@ -107,7 +108,7 @@ class TestResume:
         resumed = await Engine(store=tmp_path / "runs.db", resume=cut.run.run_id).evaluate(SUITE, App())
         database = Database(tmp_path / "runs.db")
 
-        found = Runs(database).document(cut.run.run_id)
+        found = encode_document(Runs(database).document(cut.run.run_id))
 
         database.close()
         expected = encode_suite(resumed.results, resumed.run, version=simeval.__version__)

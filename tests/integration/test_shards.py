@@ -22,6 +22,7 @@ from simeval import (
 )
 from simeval.analysis.merging import merge
 from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_document
 from simeval.results.junit import junit_xml
 from simeval.store.database import Database
 from simeval.store.runs import Runs
@@ -100,7 +101,7 @@ def document(store: Path) -> Mapping[str, Any]:
     database = Database(store)
     try:
         runs = Runs(database)
-        return runs.document(runs.find("last"))
+        return encode_document(runs.document(runs.find("last")))
     finally:
         database.close()
 

@@ -93,7 +93,7 @@ async def test_the_conversations_that_miss_it_are_the_ones_that_are_shown_as_suc
 async def test_a_stored_result_and_its_chart_tell_the_conversations_that_miss_it_too() -> None:
     result = await told(*[1] * 9, 5, 5, 1)
 
-    page = read_document(json.loads(json.dumps(encode_suite([result], result.run, version="1"))))
+    page: Any = read_document(json.loads(json.dumps(encode_suite([result], result.run, version="1"))))
     [expectation] = page.scenarios[0].expectations
     [required] = required_of(["length"], [expectation])
     assert [trial.trial.index for _, trial in chosen(page, trial=None, failed=True, title=None)] == [9, 10]

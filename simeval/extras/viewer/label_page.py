@@ -117,9 +117,9 @@ class LabelPages:
         return LabelQueue(items, self._book, rater=asked.by, given=given, overlap=asked.overlap)
 
     def _draw(self, run_id: str, asked: Asked) -> Sequence[LabelItem]:
-        document, rubrics = self._runs.document(run_id), self._runs.rubrics(run_id)
+        run, rubrics = read_suite(self._runs.document(run_id), "run"), self._runs.rubrics(run_id)
         return label_items(
-            document, rubrics, label=asked.label, size=asked.sample, stratified=asked.stratified, seed=asked.seed
+            run, rubrics, label=asked.label, size=asked.sample, stratified=asked.stratified, seed=asked.seed
         )
 
     def _state(self, run_id: str, asked: Asked) -> Json:
@@ -139,12 +139,11 @@ class LabelPages:
         if queue.current is not None:
             do = "label or skip the others first: what the judge said would sway you"
             raise DefinitionError("label", found=f"{counted_of(queue.left, 'trial')} still to come", do=do)
-        document = self._runs.document(run_id)
+        run = read_suite(self._runs.document(run_id), "run")
         labels = labels_of(self._book.of_run(run_id), queue.expectation)
         if not labels:
             return {"report": None, "text": "", "disagreements": [], "skipped": queue.skipped}
-        report = agreement(document, labels, alpha=level_of_project())
-        run = read_suite(document, "run")
+        report = agreement(run, labels, alpha=level_of_project())
         places = {title: place for place, title in enumerate(each.title for each in run.scenarios)}
         found = [{**asdict(each), "place": places.get(each.scenario, 0)} for each in disagreements(run, labels)]
         return {

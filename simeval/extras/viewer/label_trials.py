@@ -57,9 +57,9 @@ def label_run(store: str, asked: Asked) -> int:
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
     run_id = runs.find(asked.run, is_of_a_suite)
-    document = runs.document(run_id)
+    run = read_suite(runs.document(run_id), "run")
     items = label_items(
-        document,
+        run,
         runs.rubrics(run_id),
         label=asked.label,
         size=asked.sample,
@@ -78,8 +78,8 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     if queue.skipped:
         show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)
     if labels:
-        show(agreement(document, labels, alpha=level_of_project()), None)
-        show(f"\n{show_disagreements(disagreements(read_suite(document, 'run'), labels))}", None)
+        show(agreement(run, labels, alpha=level_of_project()), None)
+        show(f"\n{show_disagreements(disagreements(run, labels))}", None)
 
 
 def _counted(queue: LabelQueue) -> str:

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import comparison_page
-from simeval.analysis.saved_run import read_result
 from simeval.core.serialization import Json
 from simeval.errors import DefinitionError
 from simeval.extras.viewer.listing import Listing
@@ -92,7 +91,7 @@ class Site:
         return self._run_pages.part(run_id, int(scenario), int(part))
 
     def _compared(self, *found: str) -> str:
-        documents = [read_result(self._runs.document(each), f"run {each}") for each in found]
+        documents = [self._runs.document(each) for each in found]
         links = [("All runs", "../../../"), *((f"Run {each}", f"../../../run/{each}/") for each in found)]
         return comparison_page(compare(*documents), documents[0], documents[1], links)
 

@@ -8,6 +8,7 @@ import pytest
 
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
 from simeval.analysis.labels import labels_of
+from simeval.analysis.saved_run import read_suite
 from simeval.core.feedback import Feedback
 from simeval.core.serialization import plain
 from simeval.errors import DefinitionError
@@ -33,7 +34,7 @@ class Book:
 
 
 def items(size: int = 8, **options: Any) -> list[LabelItem]:
-    return label_items(RUN, {}, **{"label": "helps", "size": size, **options})
+    return label_items(read_suite(RUN, "run"), {}, **{"label": "helps", "size": size, **options})
 
 
 def queue(book: Book, *, rater: str = "ann", size: int = 8, overlap: int | None = None) -> LabelQueue:

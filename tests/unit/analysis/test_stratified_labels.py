@@ -8,6 +8,7 @@ import pytest
 from simeval import agreement
 from simeval.analysis.label_queue import LabelItem, label_items
 from simeval.analysis.labels import Label
+from simeval.analysis.saved_run import read_suite
 from simeval.errors import DefinitionError
 from tests.support.labels import only_entry
 from tests.support.stored_runs import requirement, run_of, scenario_of
@@ -29,7 +30,7 @@ STRICT = run_of(
 
 
 def drawn(size: int = 40, *, stratified: bool = True) -> list[LabelItem]:
-    return label_items(RUN, {}, label="helps", size=size, stratified=stratified)
+    return label_items(read_suite(RUN, "run"), {}, label="helps", size=size, stratified=stratified)
 
 
 def labels(items: Sequence[LabelItem], *, wrong: int = 0) -> list[Label]:

@@ -16,8 +16,9 @@ from simeval.core.trial import Failure, Outcome, Score
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.results.document import RunDocument
 from simeval.results.outcomes import combine
-from simeval.results.reading import only_worst, read_shown
+from simeval.results.reading import read_document
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, encode_suite
 from tests.support.golden import cases_of
@@ -252,8 +253,8 @@ def test_what_a_screen_shows_is_the_same_from_records_and_from_the_document_that
 
     document = json.loads(json.dumps(encode_suite(suite.results, RUN, version="1")))
 
-    page = read_shown(document, kept=only_worst)
-    assert page is not None
+    page = read_document(document)
+    assert isinstance(page, RunDocument)
     assert run_text(page) == str(suite)
 
 

@@ -378,7 +378,7 @@ def test_conversations_that_were_never_recorded_are_kept_at_the_end(database: Da
     database.append("run-1", [run, lost, held(1), unjudged, ended(run, [[lost, unjudged]])])
 
     assert rows(database, "SELECT trial, stage FROM trials ORDER BY trial") == [(0, "engine"), (1, None)]
-    assert [turns["index"] for turns in Runs(database).document("run-1")["scenarios"][0]["conversations"]] == [0, 1]
+    assert [each.trial.index for each in Runs(database).document("run-1").scenarios[0].judgements] == [0, 1]
 
 
 def test_times_are_read_back_in_their_zone(database: Database) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from simeval.core.trial import Judgement, Score
+from simeval.results.encoding import encode_document
 from simeval.results.html.page import write_report
 from simeval.results.reading import read_document
 from simeval.store.database import Database
@@ -40,7 +41,7 @@ def test_every_run_of_an_older_store_has_a_report(database: Database, tmp_path: 
 
 def test_the_head_of_a_run_is_its_result_without_conversations(database: Database) -> None:
     runs = Runs(database)
-    document = runs.document(FINISHED)
+    document = encode_document(runs.document(FINISHED))
     for scenario in document["scenarios"]:
         del scenario["conversations"]
 
@@ -48,7 +49,7 @@ def test_the_head_of_a_run_is_its_result_without_conversations(database: Databas
 
 
 def test_trials_are_read_as_they_were_kept(database: Database) -> None:
-    document = Runs(database).document(FINISHED)
+    document = encode_document(Runs(database).document(FINISHED))
     source = StoredSource(database, FINISHED)
 
     found = list(source.read(1, [2, 0]))

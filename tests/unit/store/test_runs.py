@@ -17,6 +17,7 @@ from simeval.core.run_records import Heartbeat
 from simeval.core.usage import Usage
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
+from simeval.results.encoding import encode_document
 from simeval.results.suite import encode_suite
 from simeval.store.database import Database
 from simeval.store.owners import is_alive, new_owner
@@ -34,7 +35,7 @@ def test_the_document_is_the_machine_readable_result(database: Database) -> None
     entries, suite = whole_run(run)
     database.append("run-1", [*entries, held(4), judged(4), suite])
 
-    document = Runs(database).document("run-1")
+    document = encode_document(Runs(database).document("run-1"))
 
     assert document == json.loads(json.dumps(encode_suite(suite.results, run, version=__version__)))
     assert list(document) == list(encode_suite(suite.results, run, version=__version__))
@@ -66,7 +67,7 @@ def test_a_run_that_has_not_ended_has_no_result(where: str, read: Callable[[Runs
 def test_a_stopped_run_has_a_result_until_it_is_resumed(database: Database) -> None:
     run = begun(titles=["A"], stopped="the budget was spent")
     database.append("run-1", [run, held(0), judged(0), ended(run, [[judged(0)]])])
-    stopped = Runs(database).document("run-1")
+    stopped = encode_document(Runs(database).document("run-1"))
 
     database.append("run-1", [replace(run, stopped="")])
 
@@ -138,12 +139,12 @@ def test_a_deleted_run_leaves_nothing_and_others_stay(database: Database) -> Non
         entries, suite = whole_run(begun(run_id))
         database.append(run_id, [*entries, suite])
     runs = Runs(database)
-    kept = runs.document("run-2")
+    kept = encode_document(runs.document("run-2"))
 
     runs.delete("run-1")
 
     assert [run.run_id for run in runs.recent()] == ["run-2"]
-    assert runs.document("run-2") == kept
+    assert encode_document(runs.document("run-2")) == kept
     for table in ("attempts", "scenarios", "trials", "messages", "judgements", "scores", "verdicts"):
         assert rows(database, f"SELECT DISTINCT run_id FROM {table}") == [("run-2",)]
     with pytest.raises(DefinitionError, match="no run 'run-1'"):
