@@ -245,7 +245,7 @@ class Engine:
     async def ask_canaries(self) -> Sequence[CanaryFinding]:
         """Return whether each judge answers as it did, where `canary_folder` is set. Raises as `test_judge`."""
         work: Callable[[RunContext], Awaitable[Sequence[CanaryFinding]]]
-        work = load("simeval.extras.judge_test.run_canaries:canaries_of")
+        work = load("simeval.extras.judge_test.canaries:canaries_of")
         return await self._run(work, keeps=False)
 
     async def _run(self, work: Callable[[RunContext], Awaitable[T]], *, keeps: bool = True) -> T:

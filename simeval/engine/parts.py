@@ -59,7 +59,7 @@ PARTS: tuple[tuple[Callable[[RunContext, Sequence[RunPlan]], bool], str], ...] =
     (_has_judges, "simeval.extras.judge_test.licences:LicencePart"),
     (
         lambda context, plans: context.settings.canary_folder is not None and _has_judges(context, plans),
-        "simeval.extras.judge_test.run_canaries:CanaryPart",
+        "simeval.extras.judge_test.canaries:CanaryPart",
     ),
     (lambda context, _: context.settings.trace_in is not None, "simeval.extras.telemetry.joining:JoiningPart"),
     (lambda context, _: context.settings.trace_out is not None, "simeval.extras.telemetry.tracing:TracingPart"),

@@ -79,7 +79,8 @@ def test_the_weaknesses_of_a_judge_that_passes_all_are_named(tmp_path: Path) -> 
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert done.returncode == 1, done.stderr
     assert "master keys   FAIL" in done.stdout
-    assert "NOT PASSED: judge openai-compatible/fake, 328 calls" in done.stdout
+    assert "NOT PASSED: judge openai-compatible/fake, 304 calls" in done.stdout
+    assert "its answers are kept from now on" in done.stdout
     assert {each["name"]: each["outcome"] for each in found["checks"]}["answers"] == "fail"
     assert found["canary"]["p_value"] is None
     assert len(list((tmp_path / "kept").iterdir())) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval.core.licences import CanaryFinding
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError, ModelError
 from simeval.extras.judge_test.battery import judge_test
@@ -123,16 +124,19 @@ async def test_an_embedded_judge_is_refused() -> None:
         await judge_test("offline/judge", SETTINGS)
 
 
-async def test_a_model_that_is_swapped_behind_its_name_is_noticed(tmp_path: Path) -> None:
-    first = await judge_test(model(strict), SETTINGS, canary=tmp_path)
-    same = await judge_test(model(strict), SETTINGS, canary=tmp_path)
-    other = await judge_test(model(noisy(credulous, noise=Random(2))), SETTINGS, canary=tmp_path)
+async def canary(judge: Judge, folder: Path, settings: Settings = SETTINGS) -> CanaryFinding:
+    asked = Engine(model(judge), settings=replace(settings, canary_folder=folder, store=None))
+    [found] = await asked.ask_canaries()
+    return found
 
-    assert first.canary is not None
-    assert same.canary is not None
-    assert other.canary is not None
-    assert (first.canary.p_value, same.canary.p_value) == (None, 1.0)
-    assert other.canary.has_changed
+
+async def test_a_model_that_is_swapped_behind_its_name_is_noticed(tmp_path: Path) -> None:
+    first = await canary(strict, tmp_path)
+    same = await canary(strict, tmp_path)
+    other = await canary(noisy(credulous, noise=Random(2)), tmp_path)
+
+    assert (first.p_value, same.p_value) == (None, 1.0)
+    assert other.has_changed
     assert "THE MODEL BEHIND THIS NAME HAS CHANGED" in str(other)
 
 
@@ -140,56 +144,51 @@ async def test_a_model_that_is_swapped_behind_its_name_is_noticed(tmp_path: Path
     "reply", [ModelError("scripted/model", kind="timeout", problem="too late"), "no JSON"], ids=str
 )
 async def test_of_a_canary_with_a_call_without_reply_nothing_is_kept_or_concluded(tmp_path: Path, reply: Any) -> None:
-    canary = canaries()[3].answer
+    half = canaries()[3].answer
 
     def failing(request: GradeRequest) -> Any:
-        return reply if request.conversation[-1].content == canary else strict(request)
+        return reply if request.conversation[-1].content == half else strict(request)
 
     settings = replace(SETTINGS, retry_config=RetryConfig(enabled=False))
-    unkept = await judge_test(model(failing), settings, canary=tmp_path)
+    unkept = await canary(failing, tmp_path, settings)
     files = list(tmp_path.iterdir())  # noqa: ASYNC240
-    kept = await judge_test(model(strict), settings, canary=tmp_path)
-    again = await judge_test(model(failing), settings, canary=tmp_path)
+    kept = await canary(strict, tmp_path, settings)
+    again = await canary(failing, tmp_path, settings)
 
-    for found in (unkept.canary, again.canary):
-        assert found is not None
+    for found in (unkept, again):
         assert (found.has_changed, found.p_value) == (False, None)
         assert "it could not be asked (scripted/model failed" in str(found)
     assert files == []
-    assert kept.canary is not None
-    assert "its answers are kept from now on" in str(kept.canary)
+    assert "its answers are kept from now on" in str(kept)
 
 
 async def test_that_a_judge_cannot_tell_is_an_answer_to_a_canary(tmp_path: Path) -> None:
     def unsure(request: GradeRequest) -> Mapping[str, Any]:
         return {"reasoning": "it cannot be told", "score": None}
 
-    first = await judge_test(model(strict), SETTINGS, canary=tmp_path)
-    other = await judge_test(model(unsure), SETTINGS, canary=tmp_path)
+    await canary(strict, tmp_path)
+    other = await canary(unsure, tmp_path)
 
-    assert first.canary is not None
-    assert other.canary is not None
-    assert other.canary.mean_now == 0
-    assert other.canary.has_changed
+    assert other.mean_now == 0
+    assert other.has_changed
 
 
 async def test_another_prompt_is_another_canary(tmp_path: Path) -> None:
     changed = replace(SETTINGS, prompts={"judge": source_of("judge").replace("strictly", "very strictly")})
 
-    await judge_test(model(strict), SETTINGS, canary=tmp_path)
-    other = await judge_test(model(strict), changed, canary=tmp_path)
+    await canary(strict, tmp_path)
+    other = await canary(strict, tmp_path, changed)
 
-    assert other.canary is not None
-    assert other.canary.p_value is None
+    assert other.p_value is None
 
 
 async def test_a_kept_canary_that_is_damaged_is_named(tmp_path: Path) -> None:
-    await judge_test(model(strict), SETTINGS, canary=tmp_path)
+    await canary(strict, tmp_path)
     for kept in tmp_path.glob("*.json"):  # noqa: ASYNC240
         kept.write_text("{}", encoding="utf-8")
 
     with pytest.raises(DefinitionError, match=r"canary .*\.json: it cannot be used"):
-        await judge_test(model(strict), SETTINGS, canary=tmp_path)
+        await canary(strict, tmp_path)
 
 
 @pytest.mark.parametrize("changes", [False, True])

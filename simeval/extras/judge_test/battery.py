@@ -1,22 +1,16 @@
 """The battery: asks a judge about conversations with known right verdicts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-
-import anyio.to_thread
 
 from simeval.core import seeds
-from simeval.core.licences import CanaryFinding
 from simeval.core.settings import Settings
 from simeval.core.trial import Rating
 from simeval.core.usage import Ledger, total
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.evaluators.ratings import SUCCESS_RATING
-from simeval.extras.judge_test import material
-from simeval.extras.judge_test.canary import REPEATS, KeptAnswers, Replies, kept_answers
-from simeval.extras.judge_test.cases import Case, JudgeCheck, canaries, checks, pairs, repeated
+from simeval.extras.judge_test.cases import REPEATS, Case, JudgeCheck, checks, grade_request, pairs, repeated
 from simeval.extras.judge_test.material import Situation
 from simeval.extras.judge_test.report import ALLOWED, CheckResult, JudgeTestResult, shown
 from simeval.models.caller import Caller
@@ -29,7 +23,6 @@ from simeval.models.registry import Models
 from simeval.scorers.llm.panel import at_once, repeat_seed
 from simeval.scorers.llm.preference import Preference
 
-CANNOT_TELL = 0.0  # in place of a canary's rating: below all that there are
 GAIN = 2.0  # points: padding may not lift a rating by more
 
 
@@ -55,42 +48,12 @@ class _Judge:
 
     async def grade(self, case: Case, repeat: int) -> Grade:
         """Return the judge's reply about an answer. Raises ModelError."""
-        request = _request(GradeRequest, case, prompt=self.prompt, seed=repeat_seed(self.seed, repeat))
+        request = grade_request(GradeRequest, case, prompt=self.prompt, seed=repeat_seed(self.seed, repeat))
         return await self.caller.ask(request, request.reads, quoted_texts=[case.answer])
 
 
-class _CanaryRequest(GradeRequest):
-    """Asks a judge about a canary, in the very same words."""
-
-    __slots__ = ()
-    role = "canary"
-
-
-def _request(kind: type[GradeRequest], case: Case, *, prompt: Prompt, seed: int) -> GradeRequest:
-    situation = case.situation
-    return kind(
-        given=situation.given,
-        when=situation.when,
-        expected_behavior=situation.expected,
-        levels=material.RUBRIC,
-        conversation=case.messages,
-        seed=seed,
-        prompt=prompt,
-    )
-
-
-def canary_requests(prompt: Prompt) -> list[GradeRequest]:
-    """Return the requests to a judge about all canaries."""
-    seeds_of_repeats = [repeat_seed(0, repeat) for repeat in range(REPEATS)]
-    return [
-        _request(_CanaryRequest, case, prompt=prompt, seed=seed) for case in canaries() for seed in seeds_of_repeats
-    ]
-
-
-async def judge_test(
-    judge_model: str | Model, settings: Settings, *, allowed: float = ALLOWED, canary: Path | None = None
-) -> JudgeTestResult:
-    """Ask a judge the whole battery, some 300 calls, and with a `canary` folder 24 more.
+async def judge_test(judge_model: str | Model, settings: Settings, *, allowed: float = ALLOWED) -> JudgeTestResult:
+    """Ask a judge the whole battery, some 300 calls.
 
     Raises DefinitionError before any call for invalid arguments, and ModelUnusable.
     """
@@ -104,44 +67,13 @@ async def judge_test(
     models.open()
     try:
         caller = models.caller(model, ledger, role="judge")
-        if canary is not None:
-            await kept_canary(caller, prompt, canary)
         judge = _Judge(caller=caller, prompt=prompt, seed=settings.seed or 0)
         found = await _battery(judge, allowed)
-        flown = None if canary is None else await ask_canary(caller, prompt, canary)
     finally:
         await models.close()
     usage = total(ledger.by_role())
     tokens = usage.prompt_tokens + usage.completion_tokens
-    return JudgeTestResult(judge=model.name, checks=found, calls=usage.calls, tokens=tokens, canary=flown)
-
-
-async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFinding:
-    """Ask a judge about the canaries, and compare its answers with the stored ones.
-
-    They are never answered from a cache. The first call without a reply ends the others: nothing is stored or concluded
-    from incomplete answers. Raises ModelUnusable, and before any call DefinitionError for invalid arguments.
-    """
-    kept = await kept_canary(caller, prompt, folder)
-    uncached, requests = replace(caller, cache=None), canary_requests(prompt)
-    said = [[request.conversation[-1].content] for request in requests]
-    try:
-        grades = await at_once(
-            [partial(uncached.ask, each, Grade, quoted_texts=text) for each, text in zip(requests, said, strict=True)]
-        )
-    except ModelUnusable:
-        raise
-    except ModelError as error:
-        return CanaryFinding(judge=caller.model.name, problem=str(error))
-    answers = [(CANNOT_TELL if grade.score is None else grade.score, grade.reasoning) for grade in grades]
-    replies: list[Replies] = [answers[place : place + REPEATS] for place in range(0, len(answers), REPEATS)]
-    return await anyio.to_thread.run_sync(kept.compare, replies)
-
-
-async def kept_canary(caller: Caller, prompt: Prompt, folder: Path) -> KeptAnswers:
-    """Return the stored answers of a judge to the canaries. Raises DefinitionError if they cannot be used."""
-    made_from = [material.VERSION, prompt.identity, dict(caller.options)]
-    return await anyio.to_thread.run_sync(kept_answers, folder, caller.model.name, made_from, len(canaries()))
+    return JudgeTestResult(judge=model.name, checks=found, calls=usage.calls, tokens=tokens)
 
 
 async def _battery(judge: _Judge, allowed: float) -> list[CheckResult]:

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from simeval.core.conversation import Message
 from simeval.extras.judge_test import material
 from simeval.extras.judge_test.material import SITUATIONS, Situation, Talk
+from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.protocol.prompts import GradeRequest
+
+REPEATS = 3  # answers to each conversation that is asked about again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,3 +109,17 @@ def _foreign() -> Iterator[Case]:
 
 def _case(situation: Situation, talk: Talk, answer: str, *, is_good: bool, against: str | None = None) -> Case:
     return Case(situation=situation, question=talk.question, answer=answer, is_good=is_good, against=against)
+
+
+def grade_request(kind: type[GradeRequest], case: Case, *, prompt: Prompt, seed: int) -> GradeRequest:
+    """Return a request for a judge's rating of a case."""
+    situation = case.situation
+    return kind(
+        given=situation.given,
+        when=situation.when,
+        expected_behavior=situation.expected,
+        levels=material.RUBRIC,
+        conversation=case.messages,
+        seed=seed,
+        prompt=prompt,
+    )

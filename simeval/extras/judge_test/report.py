@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from simeval.core.licences import CanaryFinding
-from simeval.core.serialization import plain
 from simeval.stats.binomial import clopper_pearson
 from simeval.suites.scenario import shorten
 
@@ -58,12 +56,11 @@ class JudgeTestResult:
     checks: Sequence[CheckResult]
     calls: int
     tokens: int
-    canary: CanaryFinding | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed, and the model behind the name is the same as before."""
-        return all(each.outcome == "pass" for each in self.checks) and not (self.canary and self.canary.has_changed)
+        """Whether every check passed."""
+        return all(each.outcome == "pass" for each in self.checks)
 
     def __str__(self) -> str:
         table = [HEAD, "-" * len(HEAD), *map(_row, self.checks)]
@@ -72,7 +69,6 @@ class JudgeTestResult:
         notes = [
             f"A check passes where the judge is proven to be wrong in at most {allowed:.0%} of its cases, and fails "
             f"where it is proven to be wrong in more (exact intervals, {ALPHA:.0%} error on each side).",
-            "" if self.canary is None else str(self.canary),
             f"{verdict}: judge {self.judge}, {self.calls} calls, {self.tokens:,} tokens",
         ]
         parts = ["\n".join(table), "\n".join(map(_filled, examples)), *map(_filled, notes)]
@@ -88,7 +84,6 @@ class JudgeTestResult:
             "judge": self.judge,
             "passed": self.passed,
             "checks": checks,
-            "canary": None if self.canary is None else plain(asdict(self.canary)),
             "calls": self.calls,
             "tokens": self.tokens,
         }

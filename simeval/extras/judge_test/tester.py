@@ -1,6 +1,6 @@
 """The work of `simeval judge-test`: test a judge, store and show the result, return the exit status."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,23 +64,23 @@ def _as_a_run(context: click.Context, asked: Asked) -> tuple[Settings, Cast, lis
 def _licence(cast: Cast, settings: Settings, forms: list[Form], asked: Asked) -> int:
     with cast.placed("judge_model", ESCALATE):
         engine = Engine([*cast.judge_model], settings=replace(settings, resume=None))
-        found = [anyio.run(partial(engine.test_judge, each.reply, language=each.language)) for each in forms]
         canaries = anyio.run(engine.ask_canaries)
+        found = [anyio.run(partial(engine.test_judge, each.reply, language=each.language)) for each in forms]
     show("\n\n".join([*map(_shown, found), *map(str, canaries)]), asked.json_path)
     write_json(asked.json_path, {"licences": [each.encoded() for each in found], "canaries": [*map(_plain, canaries)]})
     return int(not all(each.is_licensed for each in found) or any(each.has_changed for each in canaries))
 
 
 def _weaknesses(cast: Cast, settings: Settings, asked: Asked) -> int:
-    folder = settings.canary_folder
     [judge, *others] = cast.judge_model
     if others:
         raise DefinitionError("judge-test", found=f"{len(cast.judge_model)} judges", do="--weaknesses takes one")
-    canary = None if folder is None else Path(folder)
-    result = anyio.run(partial(judge_test, judge, settings, allowed=asked.allowed, canary=canary))
-    show(result, asked.json_path)
-    write_json(asked.json_path, result.encoded())
-    return int(not result.passed)
+    canaries = anyio.run(Engine(judge, settings=replace(settings, resume=None)).ask_canaries)
+    result = anyio.run(partial(judge_test, judge, settings, allowed=asked.allowed))
+    show("\n\n".join(map(str, [result, *canaries])), asked.json_path)
+    [canary] = map(asdict, canaries) if canaries else [None]
+    write_json(asked.json_path, {**result.encoded(), "canary": canary})
+    return int(not result.passed or any(each.has_changed for each in canaries))
 
 
 def _shown(licence: JudgeLicence) -> str:

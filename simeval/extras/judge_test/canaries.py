@@ -1,5 +1,7 @@
 """Canaries: a judge's answers to a fixed set of conversations, kept, so that another model behind its name is noticed.
 
+a run, judge-test ──▶ ask_canary ──▶ KeptAnswers.compare ──▶ CanaryFinding ──▶ notes, and the end of a licence
+
 The test is by exchange: if the model is the same, it is chance which of its answers to a conversation are the earlier
 ones. Its three statistics (are ratings higher or lower in all, do they differ conversation by conversation, do whole
 replies differ) are each compared with a third of `ALPHA` (Bonferroni), so that the same model is called changed in at
@@ -9,21 +11,38 @@ most `ALPHA` of all comparisons; the observed value counts among the draws, so t
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from statistics import mean
 
+import anyio.to_thread
+
 from simeval.core import seeds
 from simeval.core.drafts import write_whole
 from simeval.core.licences import CanaryFinding
-from simeval.errors import DefinitionError
+from simeval.core.logs import log
+from simeval.engine.parts import RunPart
+from simeval.engine.plans.budget import Spending
+from simeval.engine.run_context import RunContext
+from simeval.errors import DefinitionError, ModelError, ModelUnusable
+from simeval.extras.judge_test import material
+from simeval.extras.judge_test.cases import REPEATS, canaries, grade_request
+from simeval.extras.judge_test.licences import change_in, forms_of
+from simeval.models.caller import Caller
+from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.replies import Grade
+from simeval.models.provider_table import is_embedded
+from simeval.scorers.llm.panel import at_once, repeat_seed
 
-REPEATS = 3  # answers to each conversation
 DRAWS = 9999
 ROUNDING = 1e-9
+
+CANNOT_TELL = 0.0  # in place of a canary's rating: below all that there are
 
 Replies = Sequence[tuple[float, str]]  # the ratings of one conversation, each with the reply's whole text
 Statistic = Callable[[Replies, Replies], float]
@@ -122,3 +141,94 @@ def kept_answers(folder: Path, judge: str, made_from: Sequence[object], conversa
 def _unusable(path: Path, error: Exception) -> DefinitionError:
     do = "name another folder, or remove the file"
     return DefinitionError(f"canary {path}", found=f"it cannot be used ({error})", do=do)
+
+
+class _CanaryRequest(GradeRequest):
+    """Asks a judge about a canary, in the very same words."""
+
+    __slots__ = ()
+    role = "canary"
+
+
+def canary_requests(prompt: Prompt) -> list[GradeRequest]:
+    """Return the requests to a judge about all canaries."""
+    seeds_of_repeats = [repeat_seed(0, repeat) for repeat in range(REPEATS)]
+    return [
+        grade_request(_CanaryRequest, case, prompt=prompt, seed=seed)
+        for case in canaries()
+        for seed in seeds_of_repeats
+    ]
+
+
+async def ask_canary(caller: Caller, prompt: Prompt, folder: Path) -> CanaryFinding:
+    """Ask a judge about the canaries, and compare its answers with the stored ones.
+
+    They are never answered from a cache. The first call without a reply ends the others: nothing is stored or concluded
+    from incomplete answers. Raises ModelUnusable, and before any call DefinitionError for invalid arguments.
+    """
+    kept = await kept_canary(caller, prompt, folder)
+    uncached, requests = replace(caller, cache=None), canary_requests(prompt)
+    said = [[request.conversation[-1].content] for request in requests]
+    try:
+        grades = await at_once(
+            [partial(uncached.ask, each, Grade, quoted_texts=text) for each, text in zip(requests, said, strict=True)]
+        )
+    except ModelUnusable:
+        raise
+    except ModelError as error:
+        return CanaryFinding(judge=caller.model.name, problem=str(error))
+    answers = [(CANNOT_TELL if grade.score is None else grade.score, grade.reasoning) for grade in grades]
+    replies: list[Replies] = [answers[place : place + REPEATS] for place in range(0, len(answers), REPEATS)]
+    return await anyio.to_thread.run_sync(kept.compare, replies)
+
+
+async def kept_canary(caller: Caller, prompt: Prompt, folder: Path) -> KeptAnswers:
+    """Return the stored answers of a judge to the canaries. Raises DefinitionError if they cannot be used."""
+    made_from = [material.VERSION, prompt.identity, dict(caller.options)]
+    return await anyio.to_thread.run_sync(kept_answers, folder, caller.model.name, made_from, len(canaries()))
+
+
+async def canaries_of(context: RunContext) -> Sequence[CanaryFinding]:
+    """Return the finding on each judge that is no heuristic; empty if no folder of stored answers is set.
+
+    Raises as `ask_canary`.
+    """
+    folder, prompt = context.settings.canary_folder, context.shared.prompts["judge"]
+    return [] if folder is None else [await ask_canary(each, prompt, Path(folder)) for each in _asked(context)]
+
+
+def _asked(context: RunContext) -> Sequence[Caller]:
+    return [judge for judge in context.judges if not is_embedded(judge.model.name)]
+
+
+class CanaryPart(RunPart):
+    """Asks each judge of a run that is no heuristic, and compares with the answers that are kept in a folder."""
+
+    def requests(self) -> Sequence[GradeRequest]:
+        """Return the requests to each judge."""
+        return canary_requests(self.context.shared.prompts["judge"])
+
+    async def check(self) -> None:
+        """Raise DefinitionError if the stored answers of a judge cannot be used."""
+        prompt, folder = self.context.shared.prompts["judge"], Path(self.context.settings.canary_folder or "")
+        for judge in _asked(self.context):
+            await kept_canary(judge, prompt, folder)
+
+    async def before_trials(self, spending: Spending) -> Sequence[str]:
+        """Return the finding on each judge; nobody is asked if no trial could be paid for after that.
+
+        A licence of judges of which one has changed is valid no more. Raises as `ask_canary`.
+        """
+        admission = spending.admits(in_flight=0, finished=0)
+        if admission != "go":
+            return [f"canaries were not asked: {admission}"]
+        found = await canaries_of(self.context)
+        for each in found:
+            if each.has_changed or each.problem:
+                log.warning(str(each))
+        if any(each.has_changed for each in found):
+            today = f"{datetime.now(UTC):%Y-%m-%d}"
+            for form in forms_of(self.plans):
+                change = partial(change_in, self.context, form, partial(replace, changed=today))
+                await anyio.to_thread.run_sync(change)
+        return [str(each) for each in found]

@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from simeval.core.licences import ALPHA
-from simeval.extras.judge_test.canary import REPEATS, Replies, p_of_change
+from simeval.extras.judge_test.canaries import Replies, p_of_change
+from simeval.extras.judge_test.cases import REPEATS
 
 CONVERSATIONS = 8
 
