@@ -36,7 +36,7 @@ from benchmarks.statistics.cuts import (
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, Settings
 from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import configure_logging
-from simeval.core.trial import Score
+from simeval.core.trial import Judgement, Score
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
 from simeval.extras.cluster.ray_workers import RayAllowances
@@ -80,7 +80,7 @@ class MortalWorkers:
             yield self
             tasks.cancel_scope.cancel()
 
-    async def do(self, assignment: Assignment) -> Delivery:  # noqa: ARG002
+    async def do(self, assignment: Assignment) -> Delivery:
         while True:
             is_met = self.draws.random() < BAR
             worker = min(self._crew, key=lambda each: len(each.scopes))
@@ -92,7 +92,12 @@ class MortalWorkers:
                     worker.scopes.remove(scope)
             if not scope.cancelled_caught:
                 said = Message(role="assistant", content="good" if is_met else "bad")
-                return Delivery(conversation=Conversation(messages=(said,)), results=(Score(value=is_met),))
+                found = Judgement(
+                    trial=assignment.trial,
+                    conversation=Conversation(messages=(said,)),
+                    results=(Score(value=is_met),),
+                )
+                return Delivery(judgement=found)
             if self.way == "missing":
                 raise TrialLost
 

@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from simeval.core.conversation import Conversation
 from simeval.core.run_records import RubricRecord, Start
-from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 from simeval.engine.actors.judge import Judge
 
@@ -148,15 +147,13 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """The result of an assignment: the conversation, and a score or a failure for each expectation.
+    """The result of an assignment. `judgement` is missing only if a model is unusable.
 
     `usage` is its worker's usage since its last delivery. `unusable` reports a model to which no call can succeed (its
     name, the kind of error, the problem): that ends the run, as it does in one process.
     """
 
-    conversation: Conversation
-    failure: Failure | None = None
-    results: tuple[Score | Failure, ...] = ()
+    judgement: Judgement | None = None
     usage: Mapping[str, Usage] = field(default_factory=dict)
     unusable: tuple[str, Any, str] | None = None
 

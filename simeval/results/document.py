@@ -241,7 +241,7 @@ class DatasetRecord:
 class RunHead:
     """The facts of a whole run, of a suite or an experiment.
 
-    `models` names the models by their roles, `usage` has what each role used. `status` says how a run stands that has
+    `models` names the models by their roles, `usage` has what each role used. `status` is the state of a run that has
     not ended: nothing is concluded then.
     """
 

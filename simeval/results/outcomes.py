@@ -60,7 +60,7 @@ class BaselineRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineGate:
-    """Whether a run is proven no worse than its baseline by more than the margin; `said` is that in a sentence."""
+    """Whether a run is proven no worse than its baseline by more than the margin; `said` is the sentence."""
 
     run_id: str
     margin: float

@@ -1,4 +1,4 @@
-"""What an evaluation found: records with everything in them, printed as a table with explanations."""
+"""The results of an evaluation: records of runs, scenarios and expectations, which print themselves."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,13 +65,13 @@ ENOUGH_SCORES = 100  # to tell yes or no from a number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """What is true of a whole run: its id, seed, models, app, scenarios (title, size, labels), time and usage.
+    """The facts of a whole run: its id, seed, models, app, scenarios (title, size, labels), time and usage.
 
     `judge_model` names a panel's judges with " + " between them; each rates a conversation `judge_repeats` times.
     `definition` holds everything that the results depend on, in the form JSON has: a run can be resumed with the
-    same one. `stopped` says why the run ended before its verdicts were settled, if it did. An experiment's
-    `dataset` says on what it was run, `metadata` what its user wants kept of it. `baseline` is what came of holding the
-    run against another, where that was asked for, and `fidelity` how like people its simulated users were.
+    same one. `stopped` is the reason if the run ended before its verdicts were settled. `dataset` is that of an
+    experiment, `metadata` its user's notes on it. `baseline` is the comparison with another run, if one was asked for,
+    and `fidelity` how like people its simulated users were.
     """
 
     run_id: str
@@ -122,8 +122,8 @@ class RunRecord:
 class ExpectationResult:
     """One expectation: its verdicts, and for each trial a score or a failure, in the order dealt.
 
-    Verdicts stand in the order of their evaluators. `prepared` says by which rubric a judge rated, or why none did,
-    `signs` what in their ratings speaks against judges; `personas` how each of a mix of users fared,
+    Verdicts are in the order of their evaluators. `prepared` has the rubric that a judge rated by, or why none did,
+    `signs` the evidence against judges in their ratings; `personas` how each of a mix of users fared,
     `cases` how each row of a table of cases.
     """
 
@@ -176,7 +176,7 @@ class ExpectationResult:
 
     @property
     def described(self) -> tuple[str, ...]:
-        """What else is known of it, each in a sentence: how far ratings agree, what all turns are like."""
+        """The sentences of its findings: how far ratings agree, how good all turns are, and the like."""
         return tuple(each.said for each in self.findings if each.said)
 
     @property
@@ -234,7 +234,7 @@ def _shown_control(found: ControlRecord) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EvaluationResult(Printable):
-    """What one scenario came to. Trials and conversations stand in the order dealt.
+    """The result of one scenario. Trials and conversations are in the order dealt.
 
     `judgements` are the trials the verdicts rest on, at most `sample_size`; `extras` those that were under way
     when the verdicts were settled: ended early, or finished but not concluded on. Those of a run of more than 10,000
@@ -302,7 +302,7 @@ class EvaluationResult(Printable):
 
     @property
     def users(self) -> UserConduct:
-        """How the simulated users of these trials ended their conversations, and what they did wrong."""
+        """How the simulated users of these trials ended their conversations, and their faults."""
         return UserConduct.of(self.judgements)
 
     @property
@@ -314,7 +314,7 @@ class EvaluationResult(Printable):
 
     @property
     def failures(self) -> tuple[tuple[int, Failure], ...]:
-        """What went wrong, with the index of its trial; not with an expectation that was settled before."""
+        """The failures of trials, each with the index of its trial; without those of settled expectations."""
         measured = zip(self.judgements, zip(*(each.results for each in self.expectations), strict=True), strict=True)
         return tuple(
             (j.trial.index, failure) for j, found in measured for failure in replace(j, results=found).failures
@@ -338,7 +338,7 @@ class EvaluationResult(Printable):
     def worst(self, expectation: ExpectationResult) -> Judgement | None:
         """Return the trial that speaks most against an expectation: a crash of the app, else the worst score.
 
-        None where every trial speaks for it. Raises DefinitionError for what is no ExpectationResult.
+        None if every trial speaks for it. Raises DefinitionError for anything but an ExpectationResult.
         """
         do = "give one of result.expectations"
         require(isinstance(expectation, ExpectationResult), "worst", found=expectation, do=do)
@@ -506,7 +506,7 @@ class SuiteResult(Printable, Sequence[EvaluationResult]):
 
 
 def concluded(title: str, expectations: Sequence[ExpectationResult], users: UserConduct | None = None) -> Concluded:
-    """Return what was concluded under one title."""
+    """Return the conclusions under one title."""
     return Concluded(
         title=title,
         verdicts=[verdict for each in expectations for verdict in each.verdicts],

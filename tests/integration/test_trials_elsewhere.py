@@ -234,5 +234,7 @@ async def test_what_is_known_of_one_trial_is_not_measured_again_and_of_the_next_
         again = await worker.do(Assignment(trial=first.trial, held=held, known=frozenset({0})))
         fresh = await worker.do(Assignment(trial=second.trial))
 
-    assert again.results == (UNNEEDED, first.results[1])
-    assert fresh.results == second.results
+    assert again.judgement is not None
+    assert fresh.judgement is not None
+    assert again.judgement.results == (UNNEEDED, first.results[1])
+    assert fresh.judgement.results == second.results

@@ -51,14 +51,14 @@ class RemoteExecutor:
         """Return the conversation of a trial; its scores come with it, and are kept until they are asked for."""
         assignment = Assignment(trial=trial, begun=self.begun.get((trial.scenario, trial.index)))
         try:
-            delivery = await self._done(assignment)
+            found = await self._done(assignment)
         except TrialLost:
             return TrialConversation(trial, Conversation(ended="cut"), LOST)
-        if delivery is None:
+        if found is None:
             return TrialConversation(trial, Conversation(ended="settled"), UNNEEDED)
-        self._results[trial] = delivery.results
+        self._results[trial] = found.results
         columns = self.plans[trial.scenario].trial_columns(trial.index)
-        return TrialConversation(trial, delivery.conversation, delivery.failure, columns)
+        return TrialConversation(trial, found.conversation, found.failure, columns)
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
         """Return the scores delivered with a conversation; one that was held before is measured now."""
@@ -81,12 +81,12 @@ class RemoteExecutor:
         if len(known) == measures:
             return (UNNEEDED,) * measures
         try:
-            delivery = await self._done(Assignment(trial=held.trial, held=held, known=frozenset(known)))
+            found = await self._done(Assignment(trial=held.trial, held=held, known=frozenset(known)))
         except TrialLost:
             return (LOST,) * measures
-        return (UNNEEDED,) * measures if delivery is None else delivery.results
+        return (UNNEEDED,) * measures if found is None else found.results
 
-    async def _done(self, assignment: Assignment) -> Delivery | None:
+    async def _done(self, assignment: Assignment) -> Judgement | None:
         """Have a trial done; None if it is not needed any more. Raises TrialLost and ModelUnusable."""
         scenario = assignment.trial.scenario
         places = range(len(self.plans[scenario].measures))
@@ -102,7 +102,7 @@ class RemoteExecutor:
         if delivery.unusable is not None:
             name, kind, problem = delivery.unusable
             raise ModelUnusable(name, kind=kind, problem=problem)
-        return delivery
+        return delivery.judgement
 
     def _rubrics(self, scenario: int) -> Rubrics:
         """Return the rubrics of a scenario that a model wrote."""

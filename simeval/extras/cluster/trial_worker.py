@@ -13,7 +13,7 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.capture import Caught, capture
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun, Start, TrialKey
-from simeval.core.trial import UNNEEDED, Score, TrialConversation, failure_of
+from simeval.core.trial import UNNEEDED, Judgement, Score, TrialConversation, failure_of
 from simeval.core.usage import Usage
 from simeval.engine.executors import Assignment, Delivery, Executor
 from simeval.engine.flow import Demand, StopSignal
@@ -92,13 +92,14 @@ class TrialWorker:
         for place in assignment.settled:
             self.demand.settle(trial.scenario, place)
         try:
-            delivery = await self._done(assignment)
+            judgement = await self._done(assignment)
         except ModelUnusable as error:
             unusable = (error.model, error.kind, self.context.clean(error.problem))
-            delivery = Delivery(conversation=Conversation(ended="model_error"), unusable=unusable)
-        return replace(delivery, usage=self._used())
+            return Delivery(unusable=unusable, usage=self._used())
+        return Delivery(judgement=judgement, usage=self._used())
 
-    async def _done(self, assignment: Assignment) -> Delivery:
+    async def _done(self, assignment: Assignment) -> Judgement:
+        """Return the result of a trial, without the columns, which the run has."""
         trial, clean = assignment.trial, self.context.clean
         held = assignment.held
         if held is None:
@@ -116,7 +117,7 @@ class TrialWorker:
             results: Any = (failure,) * len(self.simulation.plans[trial.scenario].measures)
         else:
             results = tuple(UNNEEDED if place in known else each for place, each in enumerate(measured.results))
-        return Delivery(conversation=held.conversation, failure=held.failure, results=results)
+        return Judgement(trial=trial, conversation=held.conversation, results=results, failure=held.failure)
 
     def _used(self) -> Mapping[str, Usage]:
         """Return the usage since the last call."""
