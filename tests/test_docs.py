@@ -70,7 +70,7 @@ def test_a_command_that_is_shown_can_be_typed(line: str) -> None:
     called = [words for words in typed if words[0] == "simeval" and words[-1] not in ("--help", "--version")]
 
     for words in called:
-        path = " ".join(words[: 3 if words[1] == "persona" else 2])
+        path = " ".join(words[: 3 if words[1] in ("people", "persona") else 2])
         COMMANDS[path].command.make_context(path, words[len(path.split()) :])
 
 

@@ -38,7 +38,8 @@ def _inside(group: click.Context) -> Iterator[click.Context]:
 def options_of(context: click.Context) -> list[click.Option]:
     """Return the options of a command, its own first, then those of settings in their groups; --help is left out."""
     found = [each for each in context.command.get_params(context) if isinstance(each, click.Option)]
-    return sorted((each for each in found if each.name != "help"), key=lambda each: isinstance(each, SettingOption))
+    own = (each for each in found if each.name not in ("help", "help_all"))
+    return sorted(own, key=lambda each: isinstance(each, SettingOption))
 
 
 def reference_of(path: str) -> str:

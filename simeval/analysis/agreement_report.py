@@ -187,7 +187,7 @@ def _with_advice(alpha: BootstrapInterval) -> str:
 
 
 def encode_agreement(report: AgreementReport) -> dict[str, Any]:
-    """Return a report as the machine-readable result of `simeval agree`."""
+    """Return a report as the machine-readable result of `simeval people agree`."""
     found: dict[str, Any] = {"simeval": __version__, **plain(asdict(report))}
     return found
 

@@ -38,9 +38,9 @@ def agreement(
     """Compare the judge of a run with people's labels of some of its trials.
 
     `result` is a result of an engine, the JSON result of `simeval run`, or its path; `labels` are Labels, or the path
-    of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's: `simeval agree
-    --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels that match no trial,
-    that are of another run, or that do not fit together.
+    of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's: `simeval
+    people agree --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels
+    that match no trial, that are of another run, or that do not fit together.
     """
     require_level(alpha, "alpha")
     run = load_run(result)
@@ -286,7 +286,7 @@ def _require_one_kind(labels: Sequence[Label]) -> None:
         firsts.setdefault(isinstance(label.value, bool), label.where or f"label {number}")
     if len(firsts) > 1:
         found = f"both ratings ({firsts[False]}) and passes or failures ({firsts[True]})"
-        do = "give labels of one kind; one of the store is taken out with `simeval feedback --remove ID`"
+        do = "give labels of one kind; one of the store is taken out with `simeval people feedback --remove ID`"
         raise DefinitionError("labels", found=found, do=do)
 
 

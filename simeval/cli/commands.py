@@ -182,7 +182,7 @@ def select(context: click.Context, /, **options: Any) -> None:
     leave(select_app(context, **options))
 
 
-@commands.command(context_settings=CONTEXT, cls=SettingsCommand)
+@commands.command(context_settings=CONTEXT, cls=GroupedCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", default="", metavar="NAMES", help="Names, separated by commas, or MODULE:OBJECT.")
 @click.option("--then", type=click.Path(path_type=Path), metavar="YAML", help="What is expected, as a scenario's then.")
@@ -311,7 +311,7 @@ def delete(runs: tuple[str, ...], store: str, confirmed: bool) -> None:
     raise SystemExit(delete_runs(store, runs, confirmed=confirmed))
 
 
-@commands.command(context_settings=CONTEXT)
+@commands.command(context_settings=CONTEXT, short_help="Add, list, export, import or remove feedback.")
 @click.argument("run", required=False)
 @click.option("--trial", type=click.IntRange(0), help="The number of the trial, from 0.")
 @click.option("--scenario", metavar="TITLE", help="Its scenario, or a part of the title, where the run has several.")

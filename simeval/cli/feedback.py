@@ -1,4 +1,4 @@
-"""The work of `simeval feedback`: add, list, export, import and remove people's feedback on trials and examples."""
+"""The work of `simeval people feedback`: add, list, export, import and remove feedback on trials and examples."""
 
 import json
 from collections.abc import Callable

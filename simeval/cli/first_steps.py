@@ -1,7 +1,7 @@
 """Commands to begin with: options here, their work in `commands`, which is imported only when it is needed."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -19,45 +19,53 @@ from simeval.cli.options import (
 )
 from simeval.core.app_handler import APP_FORMS
 
+MESSAGE_OPTION = click.option(
+    "--message",
+    default="Hello, what can you do for me?",
+    show_default=True,
+    help="With --probe: what is said first; the code word follows.",
+)
+
 
 @click.command("try", context_settings=CONTEXT, cls=GroupedCommand)
 @click.argument("suite", type=click.Path())
 @app_option
 @only_option("Try the first scenario with this tag, or with this text in its title.  [default: the suite's first]")
+@click.option("--probe", is_flag=True, help="Show how the app is set up and read; SUITE may then be an app.")
+@MESSAGE_OPTION
 @judge_option
 @user_option
 @color_option
 @setting_options("seed", "user_format", "model_options", "app_timeout_seconds", "prompts", "secret_patterns")
 @click.pass_context
-def try_(context: click.Context, /, **options: Any) -> None:
+def try_(context: click.Context, /, *, probe: bool, message: str, **options: Any) -> None:
     """Hold one conversation of SUITE live on the screen, and show how it is judged.
 
-    Nothing is concluded, and nothing kept. Exit status: 0; 2 the command, suite or app could not be used; 3 the
-    conversation could not be held or judged.
+    Nothing is concluded, and nothing kept. With --probe, and for the URL of an app, it holds two short conversations at
+    once instead. Each sends a code word of its own and asks for it: so it shows the requests, how answers are read,
+    whether the session is kept, and whether conversations mix.
+
+    Exit status: 0; 1 --probe proved that the session is not kept, or that conversations mix; 2 the command, suite or
+    app could not be used; 3 the conversation could not be held or judged.
     """
     from simeval.cli.run import leave
     from simeval.cli.try_one import try_suite
 
+    if probe or "://" in options["suite"]:
+        _probe(options["app"] or options["suite"], message=message, color=options["color"])
     leave(try_suite(context, **options))
 
 
 @click.command(context_settings=CONTEXT)
 @click.argument("app")
-@click.option(
-    "--message",
-    default="Hello, what can you do for me?",
-    show_default=True,
-    help="What is said first; the code word follows.",
-)
+@MESSAGE_OPTION
 @color_option
 def probe(app: str, **options: Any) -> None:
-    """Hold two short conversations with APP at once, and show how it is set up and read.
+    """Hold two short conversations with APP at once; `simeval try --probe` does the same."""
+    _probe(app, **options)
 
-    Each sends a code word of its own and asks for it: so it shows the requests, how answers are read, whether the
-    session is kept, and whether conversations mix. APP is a value of `simeval run --app`, other than a model, or a
-    suite file that names or describes one under `app:`. Exit status: 0 nothing wrong is found; 1 the session is proven
-    not to be kept, or conversations to mix; 2 it could not be used; 3 it gave no answer.
-    """
+
+def _probe(app: str, **options: Any) -> NoReturn:
     from simeval.cli.probe import probe as send
 
     raise SystemExit(send(app, **options))
@@ -133,8 +141,8 @@ def completion(context: click.Context, /, shell: str) -> None:
 def init(folder: Path, app: str | None) -> None:
     """Write a commented starter suite into FOLDER, for your app or with an app handler to start from.
 
-    An app that is reached by a protocol is probed then, as `simeval probe` does; if it does not answer, the suite is
-    written all the same.
+    An app that is reached by a protocol is probed then, as `simeval try --probe` does; if it does not answer, the
+    suite is written all the same.
     """
     from simeval.cli.init import write_starter
 

@@ -95,7 +95,7 @@ def _write(folder: Path, app: str) -> int:
     suite = folder / "suite.yaml" if is_elsewhere else "suite.yaml"
     if is_reached(app) and (problem := first_look(app)):
         show("\n".join(printed().wrap(f"your app gives no answer yet: {problem}")), None)
-        show(f"once it does, see what is understood of it: {where}simeval probe {suite}", None)
+        show(f"once it does, see what is understood of it: {where}simeval try --probe {suite}", None)
     if is_elsewhere and not lies_in(Path(), app):
         nor = "" if folder == Path() else f", nor in {folder}"
         show(f"there is no module {app.partition(':')[0]} here yet{nor}: write it first", None)

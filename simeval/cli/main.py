@@ -1,53 +1,61 @@
 """The command line: its commands by name; their options are made when one is called."""
 
 import threading
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
 import click
 
-from simeval.cli import CONTEXT
+from simeval.cli import ALL, CONTEXT, help_all
 from simeval.cli.usage import THREADS, WRITTEN, Misused, understood
 from simeval.core.faces import load
 from simeval.core.terminal import make_printable
 from simeval.core.version import __version__
 
-SUMMARIES = {  # the first sentence of each command's help; a test compares them
-    "agree": "Compare the judge of a run (RESULT, a file from --json or a run of the store) with people's LABELS.",
-    "attack": "Attack APP with families of known attacks, and prove for each how rarely it succeeds.",
-    "compare": "Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.",
-    "completion": "Print the script that lets a shell complete commands and options, for its start-up file.",
-    "datasets": "List the datasets of a store, with their versions and tags.",
-    "delete": "Delete RUNS and everything that belongs to them.",
-    "demo": "Run a small suite against an embedded app: no app of yours, no key and no network are needed.",
-    "doctor": "Check whether everything a run needs is there: keys, models, the store, extras, versions.",
-    "feedback": "Add feedback on a trial of RUN (its id, the beginning of it, or last), or list earlier feedback.",
-    "generate": (
-        "Propose scenarios from SOURCES, for a person to edit: documents, datasets, logs, or folders of them."
-    ),
-    "import": "Read logs of conversations (FILE...) and write them as one dataset, one JSON object per line.",
-    "init": "Write a commented starter suite into FOLDER, for your app or with an app handler to start from.",
-    "judge-test": "Test a judge on near misses and right answers, asked as a run of SUITE asks it, with 6 to 84 calls.",
-    "label": (
-        "Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing the judge's rating."
-    ),
-    "merge": "Merge the runs of a suite's shards (`simeval run --shard 1/8` to 8/8) into one run.",
-    "persona": "Create, check and calibrate the persona of a brand.",
-    "plan": "Plan sample sizes before paying for a call.",
-    "probe": "Hold two short conversations with APP at once, and show how it is set up and read.",
-    "prompts": "List the prompts that models are sent, or print the one called NAME, ready to save and edit.",
-    "rubric": "Show the rubric of each expectation of SUITE, which the judge will use.",
-    "run": "Run a suite: a YAML file, a folder of them, or MODULE:OBJECT.",
-    "runs": "List the runs of a store, the newest first.",
-    "schema": "Print the JSON schema of suite files, with which editors complete and check them.",
-    "score": ("Score the recorded conversations of FILE: any log that `simeval import` reads, a table, or a run."),
-    "select": "Find out which of several apps meets the requirements of SUITE most often.",
-    "show": "Show the report of RUN (its id, the beginning of it, or last), or how far it has come.",
-    "try": "Hold one conversation of SUITE live on the screen, and show how it is judged.",
-    "view": (
-        "Look at the runs of a store, or at RUN (its id, the beginning of it, or last), in a browser, and label there."
-    ),
+GROUPS: Mapping[str, Mapping[str, str]] = {  # the commands by group, each with its line of `simeval --help`
+    "begin": {
+        "demo": "run a small suite against an embedded app, without a key",
+        "init": "write a starter suite, for your app or a new one",
+        "try": "hold one conversation of a suite; --probe shows the requests",
+        "doctor": "check keys, models, the store, extras and versions",
+    },
+    "run": {
+        "run": "run a suite and conclude: pass, fail or inconclusive",
+        "plan": "say how many trials a verdict takes, and what they cost",
+        "score": "score recorded conversations, a table or a finished run",
+    },
+    "look": {
+        "show": "show the report of a run, or its conversations",
+        "view": "look at all runs in a browser, and label there",
+        "runs": "list the runs of a store",
+    },
+    "compare": {
+        "compare": "say whether a run is better or worse than another",
+        "select": "find the best of several apps",
+    },
+    "judge": {
+        "people": "label, give feedback, and compare the judge with people",
+        "judge-test": "test a judge on near misses and right answers",
+        "rubric": "show the rubrics that the judge will use",
+    },
+    "data": {
+        "import": "read logs of conversations into a dataset",
+        "datasets": "list the datasets of a store",
+        "generate": "propose scenarios from documents and logs",
+    },
+    "more": {
+        "attack": "attack an app with families of known attacks",
+        "completion": "print the completion script of a shell",
+        "delete": "delete runs of a store",
+        "merge": "merge the runs of a suite's shards",
+        "persona": "create, check and calibrate the persona of a brand",
+        "prompts": "list or print the prompts that models are sent",
+        "schema": "print the JSON schema of suite files",
+    },
 }
+SUMMARIES = {name: line for group in GROUPS.values() for name, line in group.items()}
+OLDER = ("agree", "feedback", "label", "probe")  # now in `people` and `try`; still found by these names
 
 
 OF_EXTRAS = {  # commands of features that attach from outside, a row each
@@ -57,6 +65,7 @@ OF_EXTRAS = {  # commands of features that attach from outside, a row each
     "import": "simeval.extras.importers.command:import_",
     "judge-test": "simeval.extras.judge_test.command:judge_test",
     "label": "simeval.extras.viewer.command:label",
+    "people": "simeval.extras.viewer.command:people",
     "persona": "simeval.extras.brand.command:persona",
     "view": "simeval.extras.viewer.command:view",
 }
@@ -98,8 +107,8 @@ class Commands(click.Group):
         return understood(partial(super().invoke, ctx), ctx.meta[WRITTEN], ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of the commands."""
-        return list(SUMMARIES)
+        """Return the names of the commands, without older ones."""
+        return sorted(SUMMARIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; None if there is none of this name."""
@@ -113,7 +122,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called; fail with the name that may have been meant."""
-        if args[0] not in SUMMARIES and not ctx.resilient_parsing:
+        if args[0] not in (*SUMMARIES, *OLDER) and not ctx.resilient_parsing:
             from simeval.core.validation import closest
 
             named, known = args[0], COMMANDS_ELSEWHERE.get(args[0])
@@ -126,16 +135,24 @@ class Commands(click.Group):
             raise Misused(f"there is no command {args[0]!r}; {meant}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the description of each command, in full."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups: one screen of 24 lines and 80 columns, or with --help-all every line."""
+        said = (self.help or "").rstrip(".")
+        formatter.write(f"Usage: {ctx.command_path} COMMAND ...\n{said}.\n\n")
+        for group, lines in GROUPS.items():
+            listed = [f"{name:<11}{line}" for name, line in lines.items()]
+            if group == "more" and not ctx.meta.get(ALL):
+                listed = [", ".join(lines)]
+            for place, line in enumerate(listed):
+                formatter.write(f"{'' if place else group:<9}{line}\n")
+        formatter.write(f"\n{ctx.command_path} COMMAND --help: its options; --help-all, --version\n")
 
 
-@click.command(context_settings=CONTEXT, cls=Commands)
+@click.command(context_settings={**CONTEXT, "token_normalize_func": None}, cls=Commands)
 @click.version_option(__version__)
+@help_all
 def main() -> None:
-    """Simulate users against a conversational AI app, judge the conversations, conclude with statistics."""
+    """Simulate users against a conversational AI app, judge it, and conclude."""
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_origin
 import click
 from click.core import ParameterSource
 
+from simeval.cli import ALL, help_all
 from simeval.cli.usage import Misused
 from simeval.core.app_handler import APP_FORMS
 from simeval.core.setting_checks import NO_STORE
@@ -24,6 +25,19 @@ CHOSEN = "__simeval_settings__"  # on a command's function: the settings that it
 OVERRIDES = "simeval.settings"  # the key of the written settings in a command's context
 _UNWRITTEN = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 _SETTINGS = {each.name: each for each in fields(Settings)}
+FLAGS = {name: about_of(each).flag for name, each in _SETTINGS.items() if about_of(each).flag}
+
+
+FIRST_WEEK = frozenset(  # the settings that a long help shows at once; --help-all shows the others
+    ("significance_level", "gate", "seed", "concurrency", "max_cost_usd", "store", "resume")
+)
+LATER = frozenset(  # the other options that it does not show at once
+    (
+        *("plan_from", "junit_path", "sarif_path", "margin", "address", "actors", "simulated", "must_not"),
+        *("log_level", "log_format", "color", "quiet", "verbose", "traits", "encoder", "sentiment_model", "median"),
+    )
+)
+MOST_SHOWN = 20
 
 
 class SettingOption(click.Option):
@@ -45,16 +59,33 @@ class SettingsCommand(click.Command):
 
 
 class GroupedCommand(SettingsCommand):
-    """A command whose help shows its own options first, and those of settings in their groups."""
+    """A command whose help shows its own options first, and those of settings in their groups.
+
+    Of many options it shows those of a first week; --help-all shows all.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        found = super().get_params(ctx)
+        if len(found) > MOST_SHOWN and not any(each.name == "help_all" for each in found):
+            help_all(self)
+            found = super().get_params(ctx)
+        return found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        params = self.get_params(ctx)
+        is_all = ctx.meta.get(ALL) or len(params) <= MOST_SHOWN
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for each in self.get_params(ctx):
-            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
-                groups.setdefault(each.group if isinstance(each, SettingOption) else "Options", []).append(record)
+        for each in params:
+            if isinstance(each, click.Option) and (is_all or _is_of_first_week(each)):
+                group = each.group if is_all and isinstance(each, SettingOption) else "Options"
+                groups.setdefault(group, []).extend(filter(None, [each.get_help_record(ctx)]))
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def _is_of_first_week(option: click.Option) -> bool:
+    return option.name in FIRST_WEEK if isinstance(option, SettingOption) else option.name not in LATER
 
 
 def setting_options(*names: str, **helps: str) -> Callable[[F], F]:

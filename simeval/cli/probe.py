@@ -1,4 +1,4 @@
-"""The work of `simeval probe`: two short conversations with an app at once, and how its answers are read."""
+"""The work of `simeval try --probe`: two short conversations with an app at once, and how its answers are read."""
 
 import json
 import sys

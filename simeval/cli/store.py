@@ -96,7 +96,7 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
             )
             count = FeedbackBook(database).count(run_id)
             if count:
-                show(f"\nfeedback: {count} (see simeval feedback {run_id})", None)
+                show(f"\nfeedback: {count} (see simeval people feedback {run_id})", None)
 
     return with_store(store, work)
 
@@ -108,7 +108,7 @@ def _found(runs: Runs, run: str, fits: Callable[[RunSummary], bool] | None) -> s
     except DefinitionError:
         if not Path(run).is_file():
             raise
-        do = "name a run of the store by its id; `simeval compare` and `simeval agree` read files"
+        do = "name a run of the store by its id; `simeval compare` and `simeval people agree` read files"
         raise DefinitionError("show", found=f"{run} is a file", do=do) from None
 
 

@@ -11,11 +11,11 @@ WRITTEN = "simeval.written"  # the key of the command line's arguments in its co
 THREADS = "simeval.threads"  # and the threads that were there before it
 ELSEWHERE: Mapping[str, str] = {  # other tools' names of options, by their names here
     **dict.fromkeys(("k", "m", "filter", "tag", "tags", "scenario", "filter-pattern"), "--only"),
-    **dict.fromkeys(("n", "trials", "repeat", "epochs", "sample-size"), "--samples"),
+    **dict.fromkeys(("n", "trials", "repeat", "epochs"), "--samples"),
     **dict.fromkeys(("model", "judge", "grader"), "--judge-model"),
     **dict.fromkeys(("o", "output"), "--json"),
     **dict.fromkeys(("j", "max-concurrency"), "--concurrency"),
-    **dict.fromkeys(("significance-level", "significance"), "--alpha"),
+    "significance": "--alpha",
     **dict.fromkeys(("budget", "max-usd", "cost"), "--max-cost"),
     "user": "--user-model",
 }

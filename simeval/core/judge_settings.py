@@ -13,7 +13,7 @@ CONTEXT = about(
 )
 EXAMPLES = about(
     VERDICTS,
-    "Conversations that people labelled (a file of `simeval agree --sample`): judges are shown a few of them.",
+    "Conversations that people labelled (a file of `simeval people agree --sample`): judges are shown a few of them.",
     flag="--judge-examples",
     metavar="FILE",
     unset="none",

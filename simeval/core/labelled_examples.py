@@ -35,13 +35,13 @@ def transcript_key(transcript: str) -> str:
 
 
 def read_examples(path: Path) -> Mapping[str, Sequence[LabelledExample]]:
-    """Return the examples of a file that `simeval agree --sample` wrote and people filled in, by expectation.
+    """Return the examples of a file that `simeval people agree --sample` wrote and people filled in, by expectation.
 
     Of each expectation at most four, passes and failures by turns, the first of the file first. Rows without a label
     are none. Raises DefinitionError.
     """
     found: dict[str, dict[bool, list[LabelledExample]]] = {}
-    where, do = f"judge_examples {str(path)!r}", "give a file that `simeval agree --sample` wrote, filled in"
+    where, do = f"judge_examples {str(path)!r}", "give a file that `simeval people agree --sample` wrote, filled in"
     for row in _rows(path, where, do):
         if missing := [name for name in NEEDED if name not in row]:
             raise DefinitionError(where, found=f"there is no column {missing[0]}", do=do)

@@ -21,19 +21,19 @@ def said_by_people(feedback: Iterable[Feedback], keys: Sequence[str]) -> Mapping
     counted = [each for each in feedback if each.labeller == PERSON and each.score is not None and each.key in keys]
     drawn = {each.inclusion for each in counted}
     if None in drawn and len(drawn) > 1:
-        found = "some of its trials were drawn by `simeval label`, and others were chosen by those who scored them"
-        do = "use a key of its own for each, or `simeval agree` for what was drawn"
+        found = "some of its trials were drawn by `simeval people label`, and others chosen by those who scored them"
+        do = "use a key of its own for each, or `simeval people agree` for what was drawn"
         raise DefinitionError("feedback", found=found, do=do)
     if len(drawn) > 1:
         found = "its trials were drawn with different probabilities, which a plain mean does not know of"
-        raise DefinitionError("feedback", found=found, do="use `simeval agree`, which weighs them")
+        raise DefinitionError("feedback", found=found, do="use `simeval people agree`, which weighs them")
     by_trial: defaultdict[Place, defaultdict[str, list[Feedback]]]
     by_trial = defaultdict(lambda: defaultdict(list))
     for each in counted:
         by_trial[each.scenario, each.trial or 0][each.key].append(each)
     whole = {place: _means(found) for place, found in by_trial.items() if len(found) == len(set(keys))}
     if not whole:
-        do = "give it with `simeval feedback --labeller person`, or label trials with `simeval label`"
+        do = "give it with `simeval people feedback --labeller person`, or label trials with `simeval people label`"
         raise DefinitionError("feedback", found=f"no person has scored a trial under {', '.join(keys)}", do=do)
     return whole
 

@@ -103,8 +103,8 @@ def test_a_file_is_not_shown_which_is_said(folder: Path) -> None:
     refused = simeval(folder, "show", "out.json")
 
     assert refused.stderr == (
-        "simeval: show: out.json is a file; name a run of the store by its id; `simeval compare` and `simeval agree` "
-        "read files.\n"
+        "simeval: show: out.json is a file; name a run of the store by its id; `simeval compare` and `simeval people "
+        "agree` read files.\n"
     )
 
 

@@ -52,7 +52,7 @@ def test_feedback_is_added_listed_counted_and_removed(folder: Path) -> None:
     for text in ("A, trial 1", "helpful", "false", "It says hello", "ann", added.stdout.split()[1]):
         assert text in listed
     assert "\x1b" not in listed
-    assert "feedback: 1 (see simeval feedback run-a)" in shown
+    assert "feedback: 1 (see simeval people feedback run-a)" in shown
     assert "only, trial 0" in of_last
     assert "0.5" in of_last
 

@@ -95,7 +95,7 @@ def test_on_a_terminal_it_is_asked_what_the_app_is_until_it_is_known(
 
     assert status == 0
     assert written in (tmp_path / "suite.yaml").read_text()
-    assert ("simeval probe suite.yaml" in session.text) == (number != 2)
+    assert ("simeval try --probe suite.yaml" in session.text) == (number != 2)
 
 
 def test_on_a_terminal_the_starters_own_function_is_the_default(tmp_path: Path) -> None:

@@ -240,9 +240,7 @@ def test_a_module_and_a_row_make_a_provider(tree: Path) -> None:
 
 def add_command(tree: Path) -> None:
     rows = {
-        "SUMMARIES = {  # the first sentence of each command's help; a test compares them": (
-            '    "greet": "Greet somebody.",'
-        ),
+        '    "begin": {': '        "greet": "greet somebody",',
         "OF_EXTRAS = {  # commands of features that attach from outside, a row each": (
             '    "greet": "simeval.extras.acme:greet",'
         ),
@@ -260,7 +258,7 @@ def test_a_module_and_its_rows_make_a_command(tree: Path) -> None:
     add_command(tree)
 
     assert run(tree, "-m", "simeval.cli", "greet", "Ann") == "Hello, Ann\n"
-    assert "Greet somebody." in run(tree, "-m", "simeval.cli", "--help")
+    assert "greet somebody" in run(tree, "-m", "simeval.cli", "--help")
 
 
 def test_a_module_and_a_row_make_a_part_of_a_run(tree: Path) -> None:

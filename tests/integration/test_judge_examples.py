@@ -42,7 +42,7 @@ def model() -> ScriptedModel:
 
 
 def labelled(result: SuiteResult, path: Path, labels: list[str]) -> Path:
-    """Write the file that `simeval agree --sample` writes, and fill it in."""
+    """Write the file that `simeval people agree --sample` writes, and fill it in."""
     saved = load_run(encode_suite(result.results, result.run, version=__version__))
     rows, _ = draw_sample(saved, len(labels), seed=1)
     filled = [[*row[:4], label, *row[5:]] for row, label in zip(rows, labels, strict=True)]

@@ -352,7 +352,7 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["result.json"], "label trials with `simeval label "),
+            (["result.json"], "label trials with `simeval people label "),
             (["result.json", "labels.csv", "--sample", "3"], "--sample N --out LABELS"),
             (["result.json", "--sample", "3"], "--sample N --out LABELS"),
             (["result.json", "--sample", "3", "--out", "labels.csv"], "it is there already"),

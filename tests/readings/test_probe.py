@@ -1,4 +1,4 @@
-"""`simeval probe` finds out, by two conversations with code words, what an app knows of its session and of others."""
+"""`simeval try --probe` finds out, by two conversations with code words, what an app knows of its session."""
 
 import json
 import re
@@ -373,5 +373,5 @@ async def test_init_for_a_url_ends_with_what_the_app_answers_and_succeeds_withou
     assert status == 0
     assert (tmp_path / "new" / "suite.yaml").exists()
     assert shown in said
-    assert ("simeval probe suite.yaml" in said) == (path != "mixing")
+    assert ("simeval try --probe suite.yaml" in said) == (path != "mixing")
     assert said.endswith("now run: cd " + str(tmp_path / "new") + " && simeval run suite.yaml")

@@ -27,8 +27,8 @@ GIVEN_UP = 10  # conversations after which no further one is held
 SHOWN_KINDS = 3  # of errors
 
 EMPTY = (
-    "your app's answers are empty; look at what its handler returns, or, of an app at a URL, at what `simeval probe` "
-    "understands"
+    "your app's answers are empty; look at what its handler returns, or, of an app at a URL, at what `simeval try "
+    "--probe` understands"
 )
 
 

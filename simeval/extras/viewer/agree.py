@@ -1,4 +1,4 @@
-"""The work of `simeval agree`: compare a run's judge with people's labels, or draw trials for them to label."""
+"""The work of `simeval people agree`: compare a run's judge with people's labels, or draw trials for them to label."""
 
 from dataclasses import replace
 from functools import partial
@@ -68,7 +68,7 @@ def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
         name, _, expectation = key.partition("=")
         found = [replace(each, expectation=expectation or None) for each in labels_of(said, name)]
     if not found:
-        do = f"label trials with `simeval label {run_id}`, or give a file of LABELS"
+        do = f"label trials with `simeval people label {run_id}`, or give a file of LABELS"
         under = "" if key is None else f" under {key.partition('=')[0]!r}"
         raise DefinitionError("labels", found=f"no person has labelled run {run_id} in {store}{under}", do=do)
     return found

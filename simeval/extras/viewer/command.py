@@ -6,10 +6,11 @@ from typing import Any
 import click
 
 from simeval.cli import CONTEXT
+from simeval.cli.commands import feedback
 from simeval.cli.options import color_option, json_option, level_option, store_option
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(context_settings=CONTEXT, short_help="Label trials of a run by single keys.")
 @click.argument("run", default="last")
 @click.option("--label", "label", metavar="NAME", help="The expectation to label.  [default: the only one]")
 @click.option(
@@ -54,7 +55,7 @@ def view(**options: Any) -> None:
     raise SystemExit(view_store(**options))
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(context_settings=CONTEXT, short_help="Compare the judge of a run with labels.")
 @click.argument("result", type=click.Path())
 @click.argument("labels", type=click.Path(path_type=Path), required=False)
 @click.option("--sample", type=click.IntRange(1), help="Draw this many trials at random for people to label.")
@@ -67,7 +68,7 @@ def view(**options: Any) -> None:
 def agree(**options: Any) -> None:
     """Compare the judge of a run (RESULT, a file from --json or a run of the store) with people's LABELS.
 
-    Without LABELS it takes those that people gave with `simeval label`; labels of models are never among them.
+    Without LABELS it takes those that people gave with `simeval people label`; labels of models are never among them.
 
     LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to 10),
     and expectation and rater if there are several. The labelled trials must be a random subset of the run's: `simeval
@@ -77,3 +78,12 @@ def agree(**options: Any) -> None:
     from simeval.extras.viewer.agree import agree as hold_against_labels
 
     raise SystemExit(hold_against_labels(**options))
+
+
+@click.group(context_settings=CONTEXT)
+def people() -> None:
+    """Label trials, give feedback on them, and compare a judge with people."""
+
+
+for _command in (label, agree, feedback):
+    people.add_command(_command)

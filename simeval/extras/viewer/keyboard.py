@@ -38,7 +38,7 @@ def keyboard() -> Iterator[Keyboard]:
         import termios
         import tty
     except ImportError as error:
-        do = "write a file of labels with `simeval agree RESULT --sample N --out FILE`"
+        do = "write a file of labels with `simeval people agree RESULT --sample N --out FILE`"
         raise DefinitionError("label", found="keys cannot be read on this system", do=do) from error
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)

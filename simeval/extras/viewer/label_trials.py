@@ -1,4 +1,4 @@
-"""The work of `simeval label`: show trials to a person one after another, without the judge's scores, and read keys."""
+"""The work of `simeval people label`: show trials one after another, without the judge's scores, and read keys."""
 
 import sys
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def label_run(store: str, asked: Asked) -> int:
 
     def work(database: Database) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            do = "run it in a terminal, or write a file with `simeval agree RESULT --sample N --out FILE`"
+            do = "run it in a terminal, or write a file with `simeval people agree RESULT --sample N --out FILE`"
             raise DefinitionError("label", found="there is nobody to ask", do=do)
         _label(Runs(database), FeedbackBook(database), asked)
 

@@ -133,13 +133,13 @@ def test_a_value_of_another_kind_is_a_mistake_in_the_command(arguments: list[str
         invoked(*arguments)
 
 
-def help_of(command: str) -> str:
-    return CliRunner().invoke(main, [command, "--help"], terminal_width=400).output
+def help_of(command: str, flag: str = "--help") -> str:
+    return CliRunner().invoke(main, [command, flag], terminal_width=400).output
 
 
 @pytest.mark.parametrize("each", WITH_FLAG, ids=lambda each: each.name)
 def test_help_has_each_setting_in_its_group_with_its_default(each: "Field[Any]") -> None:
-    said, text = about_of(each), help_of("run")
+    said, text = about_of(each), help_of("run", "--help-all")
 
     group = text[text.index(f"\n{said.group}:\n") :].split("\n\n")[0]
     line = next(line for line in group.splitlines() if line.strip().startswith(said.flag))
@@ -152,22 +152,65 @@ def test_help_has_each_setting_in_its_group_with_its_default(each: "Field[Any]")
 
 
 def test_a_command_says_in_its_own_words_what_a_setting_means_there() -> None:
-    assert "Conversations in flight.  [default: 50; x>=1]" in help_of("score")
-    assert "Where the run is kept, or none.  [default: .simeval/simeval.db]" in help_of("score")
+    assert "Conversations in flight.  [default: 50; x>=1]" in help_of("score", "--help-all")
+    assert "Where the run is kept, or none.  [default: .simeval/simeval.db]" in help_of("score", "--help-all")
 
 
-def test_each_command_is_listed_by_the_first_sentence_of_its_help() -> None:
-    context = click.Context(main)
-    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
-    first = {name: each.get_short_help_str(limit=400) for name, each in found.items() if each}
+def test_the_commands_fit_a_screen_in_groups() -> None:
+    lines = CliRunner().invoke(main, ["--help"], terminal_width=80).output.splitlines()
 
-    assert first == {**SUMMARIES}
-    assert list(SUMMARIES) == sorted(first)
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert "begin    demo" in "\n".join(lines)
+    assert CliRunner().invoke(main, []).output.splitlines() == lines
 
 
-@pytest.mark.parametrize("group", [(), ("persona",)])
-def test_no_summary_of_a_command_is_cut(group: tuple[str, ...]) -> None:
-    listed = CliRunner().invoke(main, [*group, "--help"]).stdout.partition("Commands:")[2]
+def test_each_command_is_in_a_group_with_its_line() -> None:
+    context, whole = click.Context(main), CliRunner().invoke(main, ["--help-all"]).output
+
+    assert all(main.get_command(context, name) for name in main.list_commands(context))
+    assert all(f" {name:<11}{line}\n" in whole for name, line in SUMMARIES.items())
+
+
+@pytest.mark.parametrize("older", ["agree", "feedback", "label", "probe"])
+def test_a_command_is_found_by_its_older_name(older: str) -> None:
+    assert help_of(older).startswith(f"Usage: main {older} ")
+    assert older not in main.list_commands(click.Context(main))
+
+
+@pytest.mark.parametrize("group", ["people", "persona"])
+def test_no_summary_of_a_command_is_cut(group: str) -> None:
+    listed = CliRunner().invoke(main, [group, "--help"], terminal_width=80).stdout.partition("Commands:")[2]
 
     assert listed.count(".\n") > 2
-    assert "..." not in listed.replace("(FILE...)", "")
+    assert "..." not in listed
+
+
+@pytest.mark.parametrize(
+    ("in_files", "flag", "value"),
+    [
+        ("--sample-size", "--samples", "9"),
+        ("--significance-level", "--alpha", "0.1"),
+        ("--user-simulator-model", "--user-model", "offline/user"),
+        ("--requests-per-minute", "--rpm", "9"),
+        ("--max-cost-usd", "--max-cost", "9"),
+    ],
+)
+def test_an_option_is_found_by_the_name_of_its_setting(in_files: str, flag: str, value: str) -> None:
+    command = main.get_command(click.Context(main), "run")
+    assert command is not None
+
+    one, other = (command.make_context("run", ["suite.yaml", each, value]) for each in (in_files, flag))
+
+    assert one.params == other.params
+    assert overrides(one) == overrides(other)
+    assert flag in written_flags(one).values()
+
+
+@pytest.mark.parametrize("command", ["attack", "run", "score", "select"])
+def test_help_shows_twenty_options_and_help_all_the_rest(command: str) -> None:
+    whole = help_of(command, "--help-all")
+
+    assert 10 < help_of(command).count("\n  -") <= 20
+    assert whole.count("\n  -") > 20
+    assert "--help-all" in help_of(command)

@@ -129,7 +129,7 @@ function Result({ found, run, back }) {
       ${found.disagreements.map((each) => html`<div class="judged"><p><a href="../../run/${encodeURIComponent(run)}/#scenario_of_trial=${each.place}&trial=${each.index}">conversation #${each.index}</a> <span class="soft">${each.scenario}</span></p>
         <p><b>${each.rater || "the label"}</b> says ${each.passes ? "pass" : "fail"}, the judge ${each.passes ? "fail" : "pass"}${each.score !== null && ` with ${short(each.score)}`}${each.reasoning && `: ${each.reasoning}`}</p></div>`)}
     </section>
-    <details class="card pad small"><summary>In full, as simeval agree prints it</summary><pre>${found.text}</pre></details>
+    <details class="card pad small"><summary>In full, as simeval people agree prints it</summary><pre>${found.text}</pre></details>
     ${undo}
   </div>`;
 }
