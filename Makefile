@@ -43,6 +43,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m benchmarks.prose
+	$(BIN)/python -m benchmarks.surface
 
 extras: $(VENV)/.dev  ## remove three features in a copy, others each day, and test the rest: what attaches can be taken off
 	$(BIN)/python -m tests.support.without_extra

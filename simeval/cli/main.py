@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import click
 
-from simeval.cli import ALL, CONTEXT, help_all
-from simeval.cli.usage import THREADS, WRITTEN, Misused, understood
+from simeval.cli import CONTEXT
+from simeval.cli.usage import ALL, THREADS, WRITTEN, Misused, help_all, understood
 from simeval.core.faces import load
 from simeval.core.terminal import make_printable
 from simeval.core.version import __version__
@@ -104,6 +104,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Read the rest of the command line, and execute it. Raises Misused."""
+        from simeval.cli.options import option_named
+
+        ctx.token_normalize_func = option_named  # of the commands, which inherit it
         return understood(partial(super().invoke, ctx), ctx.meta[WRITTEN], ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -148,7 +151,7 @@ class Commands(click.Group):
         formatter.write(f"\n{ctx.command_path} COMMAND --help: its options; --help-all, --version\n")
 
 
-@click.command(context_settings={**CONTEXT, "token_normalize_func": None}, cls=Commands)
+@click.command(context_settings=CONTEXT, cls=Commands)
 @click.version_option(__version__)
 @help_all
 def main() -> None:

@@ -10,8 +10,7 @@ from typing import Any, TypeVar, get_origin
 import click
 from click.core import ParameterSource
 
-from simeval.cli import ALL, help_all
-from simeval.cli.usage import Misused
+from simeval.cli.usage import ALL, Misused, help_all
 from simeval.core.app_handler import APP_FORMS
 from simeval.core.setting_checks import NO_STORE
 from simeval.core.setting_field import about_of, alternatives, check, choices
@@ -25,7 +24,11 @@ CHOSEN = "__simeval_settings__"  # on a command's function: the settings that it
 OVERRIDES = "simeval.settings"  # the key of the written settings in a command's context
 _UNWRITTEN = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 _SETTINGS = {each.name: each for each in fields(Settings)}
-FLAGS = {name: about_of(each).flag for name, each in _SETTINGS.items() if about_of(each).flag}
+_OF_SETTINGS = {  # options, by the names that settings and models have in files and in Python
+    **{name.replace("_", "-"): about_of(each).flag.removeprefix("--") for name, each in _SETTINGS.items()},
+    "sample-size": "samples",
+    "user-simulator-model": "user-model",
+}
 
 
 FIRST_WEEK = frozenset(  # the settings that a long help shows at once; --help-all shows the others
@@ -56,6 +59,11 @@ class SettingsCommand(click.Command):
         if not any(isinstance(each, SettingOption) for each in self.params):
             self.params += [_option(_SETTINGS[name], help) for name, help in chosen.items()]
         return super().get_params(ctx)
+
+
+def option_named(token: str) -> str:
+    """Return the name of an option, which may be written as its setting is."""
+    return _OF_SETTINGS.get(token) or token
 
 
 class GroupedCommand(SettingsCommand):

@@ -20,7 +20,20 @@ ELSEWHERE: Mapping[str, str] = {  # other tools' names of options, by their name
     "user": "--user-model",
 }
 OF_SCENARIOS = ("max-turns", "turns")  # options of other tools that are fields of a scenario here
+ALL = "simeval.help_all"  # the key in a context under which help shows everything
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.1 writes the help itself
+
+
+def _show_all(context: click.Context, option: click.Parameter, value: Any) -> None:  # noqa: ARG001
+    if value:
+        context.meta[ALL] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+help_all = click.option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show everything, by group."
+)
 
 
 class Misused(click.ClickException):

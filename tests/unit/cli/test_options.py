@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from simeval.cli.main import SUMMARIES, main
-from simeval.cli.options import GroupedCommand, overrides, setting_options, written_flags
+from simeval.cli.options import GroupedCommand, option_named, overrides, setting_options, written_flags
 from simeval.core.setting_field import about_of
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.errors import DefinitionError
@@ -200,7 +200,10 @@ def test_an_option_is_found_by_the_name_of_its_setting(in_files: str, flag: str,
     command = main.get_command(click.Context(main), "run")
     assert command is not None
 
-    one, other = (command.make_context("run", ["suite.yaml", each, value]) for each in (in_files, flag))
+    one, other = (
+        command.make_context("run", ["suite.yaml", each, value], token_normalize_func=option_named)
+        for each in (in_files, flag)
+    )
 
     assert one.params == other.params
     assert overrides(one) == overrides(other)
