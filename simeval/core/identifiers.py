@@ -1,7 +1,7 @@
 """Literal facts in a text: identifiers, numbers, dates, addresses, quoted names."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,6 +19,9 @@ _IDENTIFIER = re.compile(
     rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![{_LETTER}@%:]|[.,/]\d)"
 )
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
+_GROUPS = "groups of digits"  # a shape
+_GROUPED = re.compile(r"(?<![\w.,/:$€£-])\d{2,}(?:-\d{2,})+(?![\w/:%-]|[.,]\d)", re.ASCII)
+_WHOLE_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d-\d\d-\d{2,4}")
 _BETWEEN = re.compile(r"[\W_]+")
 _DIGIT_OR_AT = re.compile(r"[\d@]")
 _RUN = re.compile(r"[a-z]+|\d+")
@@ -131,3 +134,15 @@ def _part_shape(part: str) -> str:
     if len(runs) == 2 and runs[0].isalpha():
         return f"{'a' * len(runs[0])}9{len(runs[1])}"
     return f"x{len(part)}"
+
+
+@lru_cache(maxsize=1_000)
+def facts(text: str) -> tuple[Identifier, ...]:
+    """Return the identifiers of a text, and its numbers in groups ("55-902") that are no date, time or span."""
+    found = [match[0] for match in _GROUPED.finditer(plain_digits(text))]
+    grouped = (each for each in found if not _WHOLE_DATE.fullmatch(each) and not _is_span(each.split("-")))
+    return (*identifiers(text), *(Identifier(each, squeezed(each), _GROUPS) for each in grouped))
+
+
+def _is_span(groups: Sequence[str]) -> bool:
+    return len(groups) == 2 and len(groups[0]) == len(groups[1]) and groups[0] < groups[1]

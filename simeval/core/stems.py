@@ -31,3 +31,40 @@ def stem(word: str) -> str:
             word = word[: -len(ending)]
             break
     return word.rstrip("ey") if len(word) > 3 else word
+
+
+GENERIC = content_stems(
+    "want wants need needs ask asks asking try tries know like help find out question questions information make made "
+    "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
+    "interacted"
+)
+
+_AKIN = tuple(
+    content_stems(group)
+    for group in (
+        "arrive come comes coming deliver delivered delivery reach reaches receive due here land expect expected eta",
+        "cost costs price prices charge fee fees pay paid free rate total expensive cheap much",
+        "cancel cancellation cancelled call",
+        "return send back refund money reimburse reimbursement repay",
+        "change switch swap move reschedule modify update exchange replace",
+        "open opens opening hours closed close closes",
+        "buy order purchase book booking reserve reservation",
+        "size sizes fit fits fitting small large big",
+        "warranty guarantee guaranteed covered",
+        "track tracking where location whereabouts parcel package shipment",
+        "invoice receipt bill",
+        "insured insurance insure",
+        "luggage bag bags baggage suitcase",
+        "discount voucher coupon code deal reduction off",
+    )
+)
+
+
+def kin(stems: frozenset[str]) -> frozenset[str]:
+    """Return stems with those of words of like meaning, such as "cost" and "price"."""
+    return stems.union(*(group for group in _AKIN if group & stems))
+
+
+def is_akin(one: str, other: str) -> bool:
+    """Return whether two stems begin alike, as words of one family do."""
+    return len(one) >= 5 and one[:5] == other[:5]

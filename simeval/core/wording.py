@@ -6,11 +6,11 @@ question is still known by its mark.
 
 import re
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from simeval.core.languages import is_common
 from simeval.core.phrases import candidates, has, languages_of, search, typed
-from simeval.core.stems import content_stems
+from simeval.core.stems import GENERIC, content_stems
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
 
@@ -80,6 +80,11 @@ def asks(text: str, *, after: str = "") -> bool:
     return False
 
 
+def asks_anything(text: str) -> bool:
+    """Return whether a message asks at all, though only out of courtesy."""
+    return asks(text) or any(mark in text for mark in "?？؟")
+
+
 @_REMEMBERED
 def promises(text: str) -> bool:
     """Return whether a message ends with a promise that something will be done, and does not report it done.
@@ -117,6 +122,7 @@ _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 _NAME = re.compile(r"[a-z0-9]*[0-9][a-z0-9]*")
 _KATAKANA_LETTERS, _SHORTEST_TOPIC = 3, 4
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
+_SPOKEN_LINE = re.compile(r"\W*(?P<name>[^\W\d_][^:：.!?。？！,;\n]{0,24})[:：]\s*\S.*[.!?。？！؟]\W*$")
 _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
 )
@@ -162,16 +168,27 @@ def topics(text: str) -> frozenset[str]:
 
     Two texts that share one are about something in common; endings and articles play no part.
     """
-    found: set[str] = set()
-    for word in _WORD.findall(text.replace("’", "'").casefold()):
-        found.update(_NAME.findall(word))
+    spoken = set(_WORD.findall(text.replace("’", "'").casefold()))
+    return frozenset[str]().union(*map(_topics_of, spoken))
+
+
+@lru_cache(maxsize=50_000)
+def _topics_of(word: str) -> frozenset[str]:
+    found = set(_NAME.findall(word))
+    if not word.isascii():
         found.update("".join(pair) for run in _IDEOGRAPHS.findall(word) for pair in pairwise(run))
         found.update(run[:_KATAKANA_LETTERS] for run in _KATAKANA.findall(word))
-        bare, letters = (word.removeprefix("ال"), 4) if "\u0600" <= word[0] <= "\u06ff" else (word, 5)
-        is_told = len(bare) >= _SHORTEST_TOPIC and not _UNSPACED.search(word) and not _NAME.search(word)
-        if is_told and not is_common(word) and (not word.isascii() or content_stems(word)):
-            found.add(bare[:letters])
+    bare, letters = (word.removeprefix("ال"), 4) if "\u0600" <= word[0] <= "\u06ff" else (word, 5)
+    is_told = len(bare) >= _SHORTEST_TOPIC and not _UNSPACED.search(word) and not _NAME.search(word)
+    if is_told and not is_common(word) and (not word.isascii() or content_stems(word)):
+        found.add(bare[:letters])
     return frozenset(found)
+
+
+@_REMEMBERED
+def meaningful_topics(text: str) -> frozenset[str]:
+    """Return the topics of a goal without those of its form, such as "wants to know"."""
+    return frozenset(each for each in topics(text) if not each.isascii() or content_stems(each) - GENERIC)
 
 
 @_REMEMBERED
@@ -187,3 +204,12 @@ def is_empty(text: str) -> bool:
 def asks_again(text: str) -> bool:
     """Return whether a message asks for an earlier text."""
     return bool(_AGAIN.search(typed(text)))
+
+
+def repeated_speaker(text: str) -> str:
+    """Return a name that stands before two lines of a message, with another line between; "" without one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    spoken = [match["name"].strip() if (match := _SPOKEN_LINE.match(line)) else "" for line in lines]
+    pairs = combinations([(name, place) for place, name in enumerate(spoken) if name], 2)
+    twice = (name for (name, first), (other, last) in pairs if name == other and {*spoken[first:last]} != {name})
+    return next(twice, "")

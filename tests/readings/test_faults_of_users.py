@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from simeval.engine.users.state import read_state
 
 USERS = Path(__file__).parents[1] / "data" / "users"
 AS_WRITTEN = ("own name", "given name")  # kinds of phrases that are read with their capitals
-TRANSCRIPTS = ("by_another_hand", "in_other_words")
-LATIN = ("en", "de", "fr", "es", "it")
+TRANSCRIPTS = ("by_another_hand", "in_other_words", "before_the_rules")
+LATIN = ("en", "de", "fr", "es", "it", "pt", "nl")
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -98,7 +99,7 @@ def test_users_who_do_their_part_are_not_accused(name: str) -> None:
 
 
 def test_faults_that_have_a_name_are_found_by_it() -> None:
-    named = [row for name in ("by_another_hand", "in_other_words") for row in rows(name) if is_named(row)]
+    named = [row for name in TRANSCRIPTS for row in rows(name) if is_named(row)]
     right = [row for row in named if row["kind"].split(" ")[0] in found(row)]
 
     assert len(right) >= 0.9 * sum(bool(found(row)) for row in named)
@@ -162,6 +163,55 @@ def test_nobody_leaves_satisfied_with_a_promise(promise: str) -> None:
 def test_promises_of_another_hand_hold_and_what_promises_nothing_does_not(row: Mapping[str, Any]) -> None:
     assert [text for text in row["must_match"] if not promises(text)] == []
     assert [text for text in row["must_not_match"] if promises(text)] == []
+
+
+def test_promises_in_other_words_hold_in_each_language() -> None:
+    lines = (USERS / "promises_in_other_words.tsv").read_text(encoding="utf-8").splitlines()
+    made = Counter(line.split("\t")[0] for line in lines)
+    held = Counter(language for language, text in (line.split("\t") for line in lines) if promises(text))
+
+    assert len(made) == 9
+    assert {language for language, count in made.items() if held[language] < 0.85 * count} == set()
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("She wants to move her dentist appointment to a morning", ("Nice weather!", "Hello?", "My cat is funny.")),
+        ("Er möchte seine Bankkarte sperren lassen", ("Hallo", "Guten Tag.", "Schönes Wetter heute")),
+        ("想知道垃圾分类怎么投放", ("你好", "您好。", "今天天气真好")),
+    ],
+)
+def test_a_goal_without_a_name_is_looked_for_in_what_both_sides_say(when: str, said: tuple[str, ...]) -> None:
+    assert "never_states_goal" in faults(scenario(when), *said, ended="turn_limit")
+
+
+def test_a_goal_that_the_app_answers_was_stated_in_other_words() -> None:
+    of = scenario("She wants to move her dentist appointment to a morning")
+
+    assert faults(of, "Any chance of Wednesday at nine?", "Your appointment is on Wednesday.", "Fine!") == []
+
+
+@pytest.mark.parametrize(("number", "kind"), [("55-920", "changes_fact"), ("4471-20-993", "invents_fact")])
+def test_a_number_in_groups_is_a_fact_like_any_other(number: str, kind: str) -> None:
+    of = scenario("She asks about her bill.", given="A customer with the meter 55-902")
+
+    assert faults(of, "My bill is high.", "Which number?", number, ended="turn_limit") == [kind]
+
+
+@pytest.mark.parametrize("number", ["55-902", "2024-11-27", "10-14"])
+def test_a_date_or_span_is_no_number_in_groups(number: str) -> None:
+    of = scenario("She asks about her bill.", given="A customer with the meter 55-902")
+
+    assert faults(of, "My bill is high.", "Which one?", number, ended="turn_limit") == []
+
+
+def test_a_proposal_that_is_accepted_is_no_open_question() -> None:
+    of = scenario("She wants another appointment.")
+
+    assert (
+        faults(of, "Another appointment please.", "Shall I book the appointment on Monday?", "Perfect, see you!") == []
+    )
 
 
 def test_answers_that_promise_nothing_hold_nobody() -> None:

@@ -4,7 +4,7 @@
     speaks_as_assistant  offers help, or does for others a part of the app's work
     empty_message        writes nothing
     left_while_asked     leaves satisfied, or handed over, while the app waits for an answer, or only promises something
-    never_states_goal    writes not a word of its goal, if that names a number, an address or a quoted name
+    never_states_goal    writes not a word of its goal, nor does the app, or none of the things that the goal names
     leaks_expectation    quotes how the app is to be judged, or gives it the answer
     changes_fact         gives a number or address nearly as it was given before, and not quite
     switches_language    writes in a language that nobody has brought up
@@ -32,17 +32,20 @@ from rapidfuzz.fuzz import ratio
 
 from simeval.core import closings
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
-from simeval.core.identifiers import Identifier, identifiers, is_told, names_of_things, plain_digits, squeezed
+from simeval.core.identifiers import Identifier, facts, identifiers, is_told, names_of_things, plain_digits, squeezed
 from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
 from simeval.core.phrases import find_all, has, search, typed
-from simeval.core.stems import content_stems
+from simeval.core.stems import GENERIC, content_stems, is_akin, kin
 from simeval.core.wording import (
     agrees,
     asks,
     asks_again,
+    asks_anything,
     assistant_phrase,
     is_empty,
+    meaningful_topics,
     promises,
+    repeated_speaker,
     told_words,
     topics,
     words,
@@ -64,8 +67,11 @@ _CARD_END = re.compile(
 LONG_GOAL = 15  # of so many, one occurs by chance
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
+LEAST_ANSWERED = 3  # topics of an expectation that are no chance in one message
+ANSWERED = 0.5  # of its topics that neither the script nor the app has
 LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no chance
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
+LEAST_OF_GOAL = 3  # topics of a goal without names
 LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
 LONGEST_GOAL = 40  # words of a goal whose parts are looked for
 
@@ -82,25 +88,6 @@ _REASON = re.compile(
 _OFFER = re.compile(
     r"\?\s*$|\b(?:can|could)\s+also\b|\bif\s+you(?:'d|\s+would)?\s+(?:like|want|wish|need)\b|\blet\s+me\s+know\b|\bhappy\s+to\b"
 )
-_AKIN = tuple(
-    content_stems(group)
-    for group in (
-        "arrive come comes coming deliver delivered delivery reach reaches receive due here land expect expected eta",
-        "cost costs price prices charge fee fees pay paid free rate total expensive cheap much",
-        "cancel cancellation cancelled call",
-        "return send back refund money reimburse reimbursement repay",
-        "change switch swap move reschedule modify update exchange replace",
-        "open opens opening hours closed close closes",
-        "buy order purchase book booking reserve reservation",
-        "size sizes fit fits fitting small large big",
-        "warranty guarantee guaranteed covered",
-        "track tracking where location whereabouts parcel package shipment",
-        "invoice receipt bill",
-        "insured insurance insure",
-        "luggage bag bags baggage suitcase",
-        "discount voucher coupon code deal reduction off",
-    )
-)
 _ANSWERS = (  # a question of a goal, and words that show it has been asked or answered
     (
         re.compile(r"\s*(?:when|how\s+(?:long|soon)|by\s+when|until\s+when)\b"),
@@ -109,18 +96,17 @@ _ANSWERS = (  # a question of a goal, and words that show it has been asked or a
         ),
     ),
     (re.compile(r".*\b(?:how\s+much|costs?|price)\b"), re.compile(r"[$€£]|\bfree\b|\b(?:dollars?|euros?)\b")),
+    (
+        re.compile(r"\s*(?:if|whether)\b.*\b(?:allowed|permitted|possible|okay|ok)\b"),
+        re.compile(r"\b(?:can|could|may)\s+i\b"),
+    ),
     (re.compile(r"\s*where\b"), re.compile(r"\bwhere\b|\b(?:in|at|on|near|with)\s")),
 )
-GENERIC = content_stems(
-    "want wants need needs ask asks asking try tries know like help find out question questions information make made "
-    "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
-    "interacted"
-)
-
 LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
 NEARLY_EQUAL = 93  # of 100: the similarity of a message and its repetition
 ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
+SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
 RECITED = 90  # of 100: how alike it is to the script
 THANKS_IN_A_ROW = 3
@@ -134,12 +120,12 @@ KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
 
 def changes_fact(talk: Talk) -> Found:
     """Find identifiers that are nearly earlier ones; a user who writes the right one beside it corrects itself."""
-    if not any(identifiers(text) for _, text in talk.user):
+    if not any(facts(text) for _, text in talk.user):
         return
-    known = list(identifiers(talk.script))
+    known = list(facts(talk.script))
     script = squeezed(talk.script)
     for place, text in talk.user:
-        for each in identifiers(text):
+        for each in facts(text):
             bare = squeezed(each.value)
             if bare in script or bare in "".join(map(squeezed, talk.app_before(place))):
                 continue
@@ -157,8 +143,8 @@ def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
 
 def invents_fact(talk: Talk) -> Found:
     """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
-    tells_one = any(identifiers(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
-    known = identifiers(talk.script) if tells_one else ()
+    tells_one = any(facts(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
+    known = facts(talk.script) if tells_one else ()
     names_one = any(find_all("given name", talk.scenario.given))
     for place, text in talk.user:
         told = [*_told(text, known), *(_own_names(text) if names_one else ())]
@@ -174,7 +160,7 @@ def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequenc
     """Yield the identifiers of a text, as they are written and compared, of sorts that are known."""
     has_email = any(each.shape == _EMAIL for each in known)
     has_code = any(each.shape != _EMAIL for each in known)
-    for each in identifiers(text):
+    for each in facts(text):
         is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
         if (has_email if each.shape == _EMAIL else has_code) and not is_short and not _is_near(each, known):
             yield each.written, (each.value,)
@@ -208,7 +194,10 @@ def left_while_asked(talk: Talk) -> Found:
     is_satisfied = talk.conversation.ended == "goal_satisfied"
     if took_leave and not agrees(text) and not (is_satisfied and _is_courtesy(text)):
         return
-    is_promised = is_satisfied and promises(talk.app_before(len(heard))[-1])
+    answer = talk.app_before(len(heard))[-1]
+    is_promised = is_satisfied and promises(answer)
+    if not is_promised and took_leave and has("accepts", typed(text)) and not has("open question", typed(answer)):
+        return
     if is_promised or read_state(talk.scenario, heard, patience=1).is_asked:
         yield UserFault("left_while_asked", last)
 
@@ -219,11 +208,14 @@ def _is_courtesy(text: str) -> bool:
 
 
 def never_states_goal(talk: Talk) -> Found:
-    """Find users who do not mention a goal that names things; a way to behave can be tried without its description."""
+    """Find users who do not mention a goal that names or wants things; a way to behave needs no description."""
     when = talk.scenario.when
     things = names_of_things(when)
     everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
-    if not things or any(is_told(each, [everything]) for each in things) or _names_a_purchase(when, everything):
+    if not things and _is_far_from_goal(talk, everything):
+        yield UserFault("never_states_goal", talk.user[-1][0])
+    is_bought = has("purchase", typed(when)) and has("purchase", typed(everything))  # as a parcel, perhaps
+    if not things or any(is_told(each, [everything]) for each in things) or is_bought:
         return
     languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
     is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
@@ -231,34 +223,50 @@ def never_states_goal(talk: Talk) -> Found:
         yield UserFault("never_states_goal", talk.user[-1][0])
 
 
-def _names_a_purchase(when: str, everything: str) -> bool:
-    """Return whether the goal is about an order and the user speaks of one, as a parcel perhaps."""
-    return has("purchase", typed(when)) and has("purchase", typed(everything))
-
-
 def _is_unstated(when: str, everything: str) -> bool:
     goal, said = content_stems(when) - GENERIC, content_stems(everything)
-    stated = [one for one in goal if one in said or any(_is_akin(one, other) for other in said)]
+    stated = [one for one in goal if one in said or any(is_akin(one, other) for other in said)]
     return len(stated) <= (len(goal) >= LONG_GOAL)
 
 
-def _is_of_something_else(talk: Talk, everything: str) -> bool:
-    """Return whether a user of any language shares nothing with the goal, in two messages or until it left."""
-    when = talk.scenario.when
-    if not identifiers(when) or (len(talk.user) < LEAST_MESSAGES and talk.conversation.ended not in LEFT):
+def _is_far_from_goal(talk: Talk, everything: str) -> bool:
+    """Return whether neither side speaks of a goal without names, which is that somebody wants something.
+
+    An answer about the goal shows that the user has asked for it in other words.
+    """
+    when = typed(talk.scenario.when)
+    is_english = when.isascii() and language_of(when) in ("en", "")
+    is_wanted = _WANTED.search(when) if is_english else has("third person", when)
+    if not is_wanted or has("first person", when) or len(meaningful_topics(when)) < LEAST_OF_GOAL:
         return False
-    spoken, meant = language_of(everything), language_of(when)
+    if not _has_said_enough(talk, everything) or topics(everything) & topics(talk.script):
+        return False
+    hoped = " ".join(each.behaviour or "" for each in talk.scenario.expectations)
+    answers = " ".join(text for _, text in talk.app)
+    if topics(f"{talk.script} {hoped}") & topics(answers):
+        return False
+    return not (is_english and _is_spoken(when, content_stems(when) - GENERIC, [typed(everything), typed(answers)]))
+
+
+def _is_of_something_else(talk: Talk, everything: str) -> bool:
+    """Return whether a user of any language shares nothing with a goal that names something."""
+    when = talk.scenario.when
+    return bool(identifiers(when)) and _has_said_enough(talk, everything) and not topics(when) & topics(everything)
+
+
+def _has_said_enough(talk: Talk, everything: str) -> bool:
+    """Return whether a user has written two messages, or left, in the language of the goal."""
+    if len(talk.user) < LEAST_MESSAGES and talk.conversation.ended not in LEFT:
+        return False
+    spoken, meant = language_of(everything), language_of(talk.scenario.when)
     is_other = spoken != meant and (is_script(meant) or bool(spoken and meant))
-    return not is_other and not named_languages(talk.script) and not topics(when) & topics(everything)
-
-
-def _is_akin(one: str, other: str) -> bool:
-    return len(one) >= 5 and one[:5] == other[:5]
+    return not is_other and not named_languages(talk.script)
 
 
 def leaks_expectation(talk: Talk) -> Found:
     """Find messages that quote an expectation, direct the app how to answer, or give it the values of the answer."""
     yield from _quoted(talk)
+    yield from _answered(talk)
     values = {each for then in talk.scenario.expectations if then.behaviour for each in _values(then.behaviour)}
     for place, text in talk.user:
         directed, shared = search("directs the app", typed(text)), values & _values(text) if values else ()
@@ -275,6 +283,20 @@ def leaks_expectation(talk: Talk) -> Found:
 @lru_cache(maxsize=1_000)
 def _values(text: str) -> frozenset[str]:
     return frozenset(match[0].strip() for match in find_all("value", typed(plain_digits(text))))
+
+
+def _answered(talk: Talk) -> Found:
+    """Find messages with most of the topics of an answer that neither the script nor the app has brought up."""
+    for then in talk.scenario.expectations:
+        secret = meaningful_topics(then.behaviour or "") - topics(talk.script)
+        least = max(LEAST_ANSWERED, ANSWERED * len(secret))
+        for place, text in talk.user if len(secret) >= LEAST_ANSWERED else ():
+            told = topics(text) & secret
+            if len(told) < least or has("hearsay", typed(text)):
+                continue
+            told -= topics(" ".join(talk.app_before(place)))
+            if len(told) >= least:
+                yield UserFault("leaks_expectation", place, repr(", ".join(sorted(told))))
 
 
 def _quoted(talk: Talk) -> Found:
@@ -349,8 +371,7 @@ def _spoken(talk: Talk) -> Sequence[str]:
 
 def _is_spoken(part: str, stems: frozenset[str], said: Sequence[str]) -> bool:
     known = content_stems(" ".join(said))
-    wider = stems | {other for group in _AKIN for other in group if group & stems}
-    if any(one == other or _is_akin(one, other) for one in wider for other in known):
+    if any(one == other or is_akin(one, other) for one in kin(stems) for other in known):
         return True
     return any(asked.match(part) and any(map(told.search, said)) for asked, told in _ANSWERS)
 
@@ -379,7 +400,7 @@ def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
     one answer shares nothing with the question is not enough: "Sure, where at?" does not either, and of 97% caught
     repeats 66% would be left.)
     """
-    if not any(not each.isascii() or content_stems(each) - GENERIC for each in topics(talk.scenario.when)):
+    if not meaningful_topics(talk.scenario.when):
         return False
     asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
     if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
@@ -447,11 +468,19 @@ def recites_script(talk: Talk) -> Found:
     """Find messages that read the script out, or speak of the user as "she": of a script in the third person only."""
     told = _told_of_another(talk.scenario.given, talk.scenario.when)
     for place, text in talk.user if told else ():
-        spoken = " ".join(words(text))
-        if len(text) < LEAST_RECITED or not _is_of_another(text):
-            continue
-        if any(ratio(spoken, " ".join(words(each))) >= RECITED or _begins_alike(spoken, each) for each in told):
+        is_own = len(text) < LEAST_RECITED or has("first person", typed(text))
+        if not is_own and any(_recites(text, each) for each in told):
             yield UserFault("recites_script", place, repr(text))
+
+
+def _recites(text: str, told: str) -> bool:
+    """Return whether a message is a part of a script, perhaps with another name for the person, or begins alike."""
+    spoken, read = words(text), words(told)
+    is_alike = ratio(" ".join(spoken), " ".join(read)) >= RECITED
+    if not has("third person", typed(text)):
+        verbs = {word for word in read[:3] if len(word) >= SHORTEST_VERB}
+        return is_alike and not verbs.isdisjoint(spoken[:4]) and spoken[0] != read[1]
+    return is_alike or _begins_alike(spoken, read)
 
 
 @lru_cache(maxsize=1_000)
@@ -465,10 +494,9 @@ def _is_of_another(text: str) -> bool:
     return has("third person", read) and not has("first person", read)
 
 
-def _begins_alike(spoken: str, told: str) -> bool:
+def _begins_alike(spoken: Sequence[str], told: Sequence[str]) -> bool:
     """Return whether a message begins as the script does, by a verb and a person other than "I"."""
-    first, begun = spoken.split()[:2], list(words(told))[:2]
-    return first == begun and has("third person", " ".join(begun))
+    return spoken[:2] == told[:2] and has("third person", " ".join(told[:2]))
 
 
 def plays_both_sides(talk: Talk) -> Found:
@@ -480,6 +508,8 @@ def plays_both_sides(talk: Talk) -> Found:
         roles = {match["role"] for match in find_all("role label", read)}
         if len(roles) > 1 or has("own label", read):
             yield UserFault("plays_both_sides", place, ", ".join(sorted(roles)))
+        elif speaker := repeated_speaker(read):
+            yield UserFault("plays_both_sides", place, speaker)
 
 
 def breaks_character(talk: Talk) -> Found:
@@ -495,13 +525,22 @@ def breaks_character(talk: Talk) -> Found:
 
 
 def only_thanks(talk: Talk) -> Found:
-    """Find three courtesies in a row, or one short message three times, that answer no question of the app."""
-    row = 0
+    """Find three courtesies in a row, or one short message three times, that answer no question of the app.
+
+    One of the three may have no known word of thanks, if it says nothing of the script ("You've been great.").
+    """
+    thanks = others = 0
     for at, (place, text) in enumerate(talk.user):
-        answered = "".join(talk.answer_before(place))
-        row = row + 1 if _only_thanks(text) and not asks_anything(answered) else 0
-        is_again = len(words(text)) == 1 and not _QUESTION.search(text) and _said_thrice(talk, at)
-        if row >= THANKS_IN_A_ROW or (is_again and not asks_anything(answered)):
+        if not _is_small_talk(text) or asks_anything("".join(talk.answer_before(place))):
+            thanks = others = 0
+            continue
+        if has("courtesy", typed(text)):
+            thanks += 1
+        else:
+            is_other = thanks > others and not topics(text) & topics(talk.script)
+            thanks, others = (thanks, others + 1) if is_other else (0, 0)
+        is_again = len(words(text)) == 1 and _said_thrice(talk, at)
+        if (thanks + others >= THANKS_IN_A_ROW and thanks > others) or is_again:
             yield UserFault("only_thanks", place, repr(text))
 
 
@@ -510,14 +549,9 @@ def _said_thrice(talk: Talk, at: int) -> bool:
     return len(same) == THANKS_IN_A_ROW and len(set(same)) == 1
 
 
-def asks_anything(text: str) -> bool:
-    """Return whether a message asks at all, though only out of courtesy."""
-    return asks(text) or any(mark in text for mark in "?？؟")
-
-
-def _only_thanks(text: str) -> bool:
+def _is_small_talk(text: str) -> bool:
     is_short = len(words(text)) <= LONGEST_THANKS or (not text.isascii() and len(text) <= 3 * LONGEST_THANKS)
-    return is_short and not _QUESTION.search(text) and has("courtesy", typed(text))
+    return is_short and not _QUESTION.search(text)
 
 
 def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[UserFault, ...]:
@@ -529,9 +563,7 @@ def find_faults(scenario: ScenarioTest, conversation: Conversation) -> tuple[Use
     if not talk.user:
         return ()
     none = asked_for(scenario)
-    given = {
-        place for place, message in enumerate(conversation.messages) if GIVEN in message.metadata
-    }  # nobody simulated wrote these
+    given = {place for place, message in enumerate(conversation.messages) if GIVEN in message.metadata}  # by a script
     found = (
         next((fault for fault in _DETECTORS[kind](talk) if fault.place not in given), None)
         for kind in KINDS
