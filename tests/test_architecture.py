@@ -24,11 +24,11 @@ HEAVY = (
     "aiohttp",
     "simeval.results.html",
 )
-NOT_TO_READ = (  # a store of runs
+ENGINE = {  # which only runs need
     *("aiohttp", "numpy", "scipy", "psycopg", "rich", "tqdm", "sqlalchemy.dialects.postgresql"),
-    *("simeval.engine", "simeval.evaluators.base", "simeval.models", "simeval.scorers.base", "simeval.suites"),
-    *("simeval.results.experiment", "simeval.results.suite", "simeval.store.lifecycle"),
-)
+    *("simeval.engine", "simeval.evaluators.base", "simeval.suites.definitions", "simeval.suites.scenario"),
+}
+RESULTS = {"simeval.models", "simeval.results.experiment", "simeval.results.suite", "simeval.store.lifecycle"}
 
 
 def modules() -> dict[str, Path]:
@@ -87,17 +87,24 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", ["runs", "show last"])
-def test_a_command_that_reads_loads_neither_engine_nor_numbers(command: str, tmp_path: Path) -> None:
-    store = tmp_path / "gates.db"
-    shutil.copyfile(TESTS / "data" / "stores" / "gates.db", store)
+@pytest.mark.parametrize(
+    ("command", "needless"),
+    [
+        ("runs --store gates.db", ENGINE | RESULTS),
+        ("show last --store gates.db", ENGINE | RESULTS),
+        ("doctor --store none", ENGINE),
+        ("plan --bar .9 --rate .97", ENGINE - {"numpy", "scipy", "simeval.evaluators.base"}),
+    ],
+)
+def test_a_command_loads_only_its_needs(command: str, needless: set[str], tmp_path: Path) -> None:
+    shutil.copy(TESTS / "data" / "stores" / "gates.db", tmp_path)
     code = (
         "import atexit, sys; from simeval.cli.main import main\n"
-        f"atexit.register(lambda: print([m for m in {NOT_TO_READ!r} if m in sys.modules], file=sys.stderr))\n"
-        f"main({[*command.split(), '--store', str(store)]})"
+        f"atexit.register(lambda: print(sorted({needless!r} & {{*sys.modules}}), file=sys.stderr))\n"
+        f"main({command.split()})"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
 
     assert done.stderr.strip() == "[]"
     assert len(done.stdout.splitlines()) > 2

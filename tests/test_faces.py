@@ -26,6 +26,9 @@ from simeval.results.rows import Row
 from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.database import Database
 from simeval.store.journal import Entry, RunResult
+from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.socket_app import SocketApp
+from simeval.suites.scenario import ScenarioTest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "simeval"
@@ -50,6 +53,9 @@ CHECKED = {
     "Entry": Entry,
     "Row": Row,
     "RunResult": RunResult,
+    "HttpApp": HttpApp,
+    "SocketApp": SocketApp,
+    "ScenarioTest": ScenarioTest,
 }
 # only the engine makes what these are of
 OLDER_NAMES = {

@@ -4,10 +4,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides, written_flags
 from simeval.cli.output import show, status_of
 from simeval.core.logs import configure_logging, log
@@ -15,11 +15,11 @@ from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import room_of
 from simeval.core.validation import require_share
 from simeval.errors import DefinitionError
-from simeval.suites.apps.protocol_app import session_warnings
-from simeval.suites.cast import Cast
-from simeval.suites.files import Suite
 from simeval.suites.planning import SampleSizePlan, SuitePlan, plan, plan_suite, require_rate
 from simeval.suites.project import read_project
+
+if TYPE_CHECKING:
+    from simeval.suites.files import Suite
 
 NOT_PROVABLE = 1
 ONLY_OF_A_BAR = ("bar", "power", "requirements")
@@ -54,9 +54,7 @@ def show_plan(
         if suite is not None:
             of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
             _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
-            loaded, cast = read_suite(suite, Cast(), samples=samples)
-            for said in session_warnings([cast.app], max((each.most_turns for each in loaded), default=0)):
-                log.warning(said)
+            loaded = _loaded(suite, samples)
             settings = loaded.settings.overridden(overrides(context))
             loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)
             found: SuitePlan | SampleSizePlan = plan_suite(loaded, settings, true_rate=rate)
@@ -86,7 +84,19 @@ def show_plan(
     return status_of(work)
 
 
-def planned(suite: Suite, run: str, store: str, settings: Settings, *, power: float = POWER) -> Suite:
+def _loaded(suite: str, samples: int | None) -> "Suite":
+    """Return a suite, and warn where its app may not hold its conversations."""
+    from simeval.cli.entrants import read_suite  # scenarios and apps, which the plan of a bar does without
+    from simeval.suites.apps.protocol_app import session_warnings
+    from simeval.suites.cast import Cast
+
+    loaded, cast = read_suite(suite, Cast(), samples=samples)
+    for said in session_warnings([cast.app], max((each.most_turns for each in loaded), default=0)):
+        log.warning(said)
+    return loaded
+
+
+def planned(suite: "Suite", run: str, store: str, settings: Settings, *, power: float = POWER) -> "Suite":
     """Return a suite with sizes and designs based on its results in a run. Raises DefinitionError."""
     from simeval.analysis.past_design import planned_from  # reading runs takes its time
     from simeval.cli.compare import load_result

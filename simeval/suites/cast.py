@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.suites.apps.http_app import HttpApp
-from simeval.suites.apps.socket_app import SocketApp
+
+if TYPE_CHECKING:
+    from simeval.suites.apps.http_app import HttpApp
+    from simeval.suites.apps.socket_app import SocketApp
 
 MODELS = ("judge_model", "user_model")
 ROLES = ("app", *MODELS)
@@ -31,7 +33,7 @@ class Cast:
     place of each role that is set in a file, and of each part of a described app ("app.headers").
     """
 
-    app: str | HttpApp | SocketApp | None = None
+    app: "str | HttpApp | SocketApp | None" = None
     judge_model: Sequence[str] = ()
     user_model: str | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)

@@ -41,6 +41,7 @@ from simeval.suites.user_mix import UserMix, UserPersona
 from simeval.suites.worlds import read_world
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
+WHEN_READ = ConfigDict(defer_build=True)  # 20 ms each, and a command reads one or two
 
 
 def _form_of(setting: "DataclassField[Any]") -> Form:
@@ -265,10 +266,10 @@ _OF_FILE: Mapping[str, Form] = {
 }
 _UNDER_SETTINGS = {each.name: _place_of(each, "put it under `settings`") for each in fields(Settings)}
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
-    mapping("suite", _OF_FILE, required=["scenarios"], elsewhere=_UNDER_SETTINGS)
+    mapping("suite", _OF_FILE, required=["scenarios"], elsewhere=_UNDER_SETTINGS, config=WHEN_READ)
 )
 FILE_OF_ATTACKS: TypeAdapter[dict[str, Any]] = TypeAdapter(
-    mapping("suite", _OF_FILE, required=["attack"], elsewhere=_UNDER_SETTINGS)
+    mapping("suite", _OF_FILE, required=["attack"], elsewhere=_UNDER_SETTINGS, config=WHEN_READ)
 )
 _NOT_OF_PROJECT = {
     **_MEANT_SETTINGS,
@@ -279,11 +280,12 @@ PROJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(
         "tool.simeval",
         {**_CAST, **{each.name: _surrounding(each) for each in fields(Settings)}},
         elsewhere=_NOT_OF_PROJECT,
+        config=WHEN_READ,
     )
 )
 SCENARIOS: TypeAdapter[dict[str, list[ScenarioTest]]] = TypeAdapter(
-    mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"])
+    mapping("scenarios", {"scenarios": list[_SCENARIO]}, required=["scenarios"], config=WHEN_READ)
 )
 EXPECTATIONS: TypeAdapter[dict[str, list[Expectation]]] = TypeAdapter(
-    mapping("then", {"then": one_or_more(_expectation(_SCORER))}, required=["then"])
+    mapping("then", {"then": one_or_more(_expectation(_SCORER))}, required=["then"], config=WHEN_READ)
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simeval.core.counted import counted_of, show_share
 from simeval.core.settings import DEFAULTS, POWER, Settings
@@ -14,7 +15,9 @@ from simeval.stats import binomial, planning
 from simeval.stats.multiple import joint_level
 from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Design, design
-from simeval.suites.scenario import ScenarioTest, count_requirements
+
+if TYPE_CHECKING:
+    from simeval.suites.scenario import ScenarioTest
 
 CHEAP_SIZES = 5
 UP = (0, 0.5, 0.8, 0.95)  # of the way from the bar to 1: rates whose trials are shown
@@ -237,11 +240,13 @@ class SuitePlan:
         return "\n".join([table, "", *([said] if room is None else Terminal(width=room).wrap(said))])
 
 
-def plan_suite(scenarios: Sequence[ScenarioTest], settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
+def plan_suite(scenarios: "Sequence[ScenarioTest]", settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
     """Forecast a suite: what each requirement accepts, and how it fares at `true_rate`.
 
     Without a rate, each is forecast at its own expected one, or half-way between its bar and 100%.
     """
+    from simeval.suites.scenario import count_requirements
+
     if true_rate is not None:
         require_rate(true_rate, "plan: true_rate")
     requirements = count_requirements(scenarios) if settings.joint else 1

@@ -1,22 +1,16 @@
 """The settings of a project for all of its suites: the table [tool.simeval] of pyproject.toml in the current folder."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from simeval.core.setting_checks import NO_STORE
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import parts_of, plain, require
-from simeval.core.yaml_files import all_of
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast, Place
-from simeval.suites.definitions import PROJECT
 
 FILE = "pyproject.toml"
 TOOL = "simeval"
@@ -39,6 +33,9 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
     path = folder / FILE
     if not path.is_file():
         return Project(base)
+    import tomllib
+    from difflib import SequenceMatcher
+
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
@@ -55,7 +52,9 @@ def read_project(folder: Path, *, base: Settings = DEFAULTS) -> Project:
         if abs(len(name) - len(TOOL)) < 2 and SequenceMatcher(None, name, TOOL).ratio() >= NEARLY:
             found = f"there is a table [tool.{name}], and none for simeval"
             raise DefinitionError(str(path), found=found, do=f"did you mean [tool.{TOOL}]?")
-    table = tables.get(TOOL, {})
+    if TOOL not in tables:
+        return Project(base)
+    table = tables[TOOL]
     store = table.get("store") if isinstance(table, dict) else None
     if isinstance(store, str) and store.lower() == NO_STORE:
         table = {**table, "store": None}
@@ -94,6 +93,11 @@ def _no_toml(error: Exception, text: str) -> SuiteFileError | None:
 
 def _checked(table: Any, text: str) -> Mapping[str, Any]:
     """Return the contents of the table. Raises SuiteFileError for all mistakes in it."""
+    from pydantic import ValidationError
+
+    from simeval.core.yaml_files import all_of
+    from simeval.suites.definitions import PROJECT  # half a second with all that suites have
+
     try:
         return PROJECT.validate_python(table)
     except ValidationError as error:
