@@ -1,0 +1,228 @@
+"""A test of the rate that people would find, from many trials judged by a model and few of them labelled by people.
+
+Of n independent trials a judge calls N1 good. People label m of the n, and the number labelled among those judged good
+depends on N1 alone. The hypothesis is about the rate w a + (1 - w) b, where w is the chance that the judge calls a trial
+good, and a and b are the chances that people do so where the judge does and where it does not. The judge may err in any
+way: the test is exact for all w, a and b.
+
+Reference: R. L. Berger and D. D. Boos (1994), "P values maximized over a confidence set for the nuisance parameter",
+Journal of the American Statistical Association 89.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import asin, ceil, floor, log, sqrt
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from simeval.core.arrays import Floats
+from simeval.stats.binomial import clopper_pearson
+
+GAMMA = 5e-4  # the chance that the nuisance parameters lie outside their box, which the p-value pays for
+_GUESS = 0.85  # how often a judge is right of either kind, which the share of labels is best for
+_SPARE = 0.03  # the chance of all labels being good, at the bar, that the labels of judged-good trials must reach
+_STEPS, _POINTS = 4, 41  # of w to a standard deviation, and of a: three times as many move a p-value by 7e-5
+_NEGLIGIBLE, _ROUNDING = 1e-9, 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Numbers of trials among those judged good and those judged bad."""
+
+    good: int
+    bad: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.good + self.bad
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleTest:
+    """The test of "people would find a rate above `bar`", from `judged` trials and `labels` of them.
+
+    `bar` is strictly between 0 and 1.
+    """
+
+    judged: int
+    labels: int
+    bar: float
+
+    def deal(self, judged_good: int) -> Labelled:
+        """Return how many labels the trials judged good get, and those judged bad; each is a random subset."""
+        share, judged_bad = judged_good / self.judged, self.judged - judged_good
+        bad = min(floor(_share_of_bad(share, self.bar) * self.labels + 0.5), judged_bad)
+        if 1 - self.bar < share < 1:
+            least = ceil(log(_SPARE) / log((self.bar - 1 + share) / share))
+            if least < self.labels:
+                bad = min(bad, self.labels - least)
+        good = min(self.labels - bad, judged_good)
+        return Labelled(good, min(self.labels - good, judged_bad))
+
+    def p_above(self, judged_good: int, found: Labelled) -> float:
+        """Return the p-value of "people would find a rate above the bar".
+
+        `found` is how many of the labelled trials people call good. A label that is missing counts as bad.
+        """
+        return _p_value(self, judged_good, found, self.bar, mirrored=False)
+
+    def p_below(self, judged_good: int, found: Labelled) -> float:
+        """Return the p-value of "people would find a rate below the bar"; a missing label counts as good."""
+        return _p_value(self, judged_good, found, 1 - self.bar, mirrored=True)
+
+    def interval(self, judged_good: int, found: Labelled, *, alpha: float) -> tuple[float, float]:
+        """Return the interval of the rate with `alpha` on each side: all bars that the two tests do not reject.
+
+        The labels are dealt for this bar, and the ends are exact to 1e-3, on the wide side.
+        """
+        low = _last(lambda rate: _p_value(self, judged_good, found, rate, mirrored=False) <= alpha)
+        high = _last(lambda rate: _p_value(self, judged_good, found, rate, mirrored=True) <= alpha)
+        return low, 1 - high
+
+    def chance(self, statistic: float, judged_good: float, good_of_good: float, good_of_bad: float) -> float:
+        """Return P(T >= statistic) where the three chances are as given: w, a and b of the module."""
+        surface = _Surface(self, self.bar, mirrored=False)
+        return float(surface.chances(statistic, judged_good, np.array([good_of_good]), np.array([good_of_bad]))[0])
+
+
+def labels_alone(labels: int, bar: float, *, alpha: float) -> bool:
+    """Return whether so many labels, all good and of a random sample, would prove a rate above the bar."""
+    return bar**labels <= alpha
+
+
+def _share_of_bad(judged_good: float, bar: float) -> float:
+    """Return the share of labels that trials judged bad get: Neyman's, for a judge that is right in 85% of each kind."""
+    right, wrong = bar * _GUESS, (1 - bar) * (1 - _GUESS)
+    a = right / (right + wrong)
+    b = bar * (1 - _GUESS) / (bar * (1 - _GUESS) + (1 - bar) * _GUESS)
+    of_good, of_bad = judged_good * sqrt(a * (1 - a)), (1 - judged_good) * sqrt(b * (1 - b))
+    return of_bad / (of_good + of_bad)
+
+
+@dataclass(frozen=True, slots=True)
+class _Surface:
+    """The chances of the statistic on the line where the rate equals `null`.
+
+    Mirrored, good and bad change places, also in `null`: the labels stay dealt as they are.
+    """
+
+    test: PeopleTest
+    null: float
+    mirrored: bool
+
+    def dealt(self, judged_good: int) -> Labelled:
+        if not self.mirrored:
+            return _deal(self.test, judged_good)
+        there = _deal(self.test, self.test.judged - judged_good)
+        return Labelled(there.bad, there.good)
+
+    def chances(self, statistic: float, w: float, a: Floats, b: Floats) -> Floats:
+        """Return P(T >= statistic) for each pair of a and b."""
+        sizes = np.arange(self.test.judged + 1)
+        pmf = _binomial(sizes, self.test.judged, np.array([w]))[:, 0]
+        total = np.zeros_like(a)
+        for dealt, places in self._groups(np.flatnonzero(pmf > _NEGLIGIBLE)):
+            least = np.array([_least(self, place, statistic) for place in places])
+            at_least = _tails(dealt.good, a)
+            of_bad = _binomial(np.arange(dealt.bad + 1), dealt.bad, b)
+            total += np.einsum("j,jxp,xp->p", pmf[places], at_least[least], of_bad, optimize=True)
+        return total
+
+    def _groups(self, places: NDArray[np.intp]) -> Iterator[tuple[Labelled, list[int]]]:
+        """Yield numbers of trials judged good that have the same labels."""
+        groups: dict[Labelled, list[int]] = {}
+        for place in map(int, places):
+            groups.setdefault(self.dealt(place), []).append(place)
+        yield from groups.items()
+
+
+@lru_cache(maxsize=8192)
+def _deal(test: PeopleTest, judged_good: int) -> Labelled:
+    return test.deal(judged_good)
+
+
+@lru_cache(maxsize=8192)
+def _statistics(surface: _Surface, judged_good: int) -> Floats:
+    """Return the statistic of each number of good labels: rows among those judged good, columns among those not."""
+    n, dealt, null = surface.test.judged, surface.dealt(judged_good), surface.null
+    a = (np.arange(dealt.good + 1)[:, None] + 0.5) / (dealt.good + 1)
+    b = (np.arange(dealt.bad + 1)[None, :] + 0.5) / (dealt.bad + 1)
+    w = judged_good / n
+    smooth = (judged_good + 0.5) / (n + 1) if 0 < judged_good < n else w
+    variance = (a - b) ** 2 * smooth * (1 - smooth) / n
+    if judged_good:
+        variance = variance + (w * w * a * (1 - a) / dealt.good if dealt.good else 1.0)
+    if judged_good < n:
+        variance = variance + ((1 - w) ** 2 * b * (1 - b) / dealt.bad if dealt.bad else 1.0)
+    found = (w * a + (1 - w) * b - null) / np.sqrt(variance)
+    return np.maximum.accumulate(np.maximum.accumulate(found, axis=0), axis=1)
+
+
+def _least(surface: _Surface, judged_good: int, statistic: float) -> NDArray[np.intp]:
+    """Return, by good labels of trials judged bad, the fewest of those judged good that reach the statistic."""
+    reached = _statistics(surface, judged_good) >= statistic
+    return np.where(reached.any(0), reached.argmax(0), reached.shape[0])
+
+
+def _binomial(successes: NDArray[np.int64], n: int, chances: Floats) -> Floats:
+    """Return P(Bin(n, chance) = successes), a row for each number and a column for each chance."""
+    counts = successes.astype(np.float64)[:, None]
+    choose = scipy.special.gammaln(n + 1) - scipy.special.gammaln(counts + 1) - scipy.special.gammaln(n - counts + 1)
+    logs = scipy.special.xlogy(counts, chances) + scipy.special.xlog1py(n - counts, -chances)
+    return np.exp(choose + logs)
+
+
+def _tails(n: int, chances: Floats) -> Floats:
+    """Return P(Bin(n, chance) >= k), a row for each k from 0 to n + 1."""
+    pmf = _binomial(np.arange(n + 1), n, chances)
+    return np.concatenate([np.cumsum(pmf[::-1], axis=0)[::-1], np.zeros((1, chances.size))])
+
+
+@lru_cache(maxsize=1024)
+def _p_value(test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool) -> float:
+    """Return the largest chance of a statistic as large as this one, in the box of the three chances, and GAMMA."""
+    surface = _Surface(test, null, mirrored)
+    if mirrored:
+        there = test.deal(judged_good)
+        judged_good, found = test.judged - judged_good, Labelled(there.bad - found.bad, there.good - found.good)
+    dealt = surface.dealt(judged_good)
+    statistic = float(_statistics(surface, judged_good)[found.good, found.bad]) - _ROUNDING
+    a, b = (clopper_pearson(met, of, GAMMA / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
+    box = clopper_pearson(judged_good, test.judged, GAMMA / 6)
+    worst = max(
+        (float(surface.chances(statistic, *at).max()) for at in _line(null, box, a, b, test.judged)), default=0.0
+    )
+    return min(1.0, worst + GAMMA)
+
+
+def _line(
+    null: float, box: tuple[float, float], a: tuple[float, float], b: tuple[float, float], n: int
+) -> Iterator[tuple[float, Floats, Floats]]:
+    """Yield each w of the box with points (a, b) where the rate is `null`, or the box's corner nearest to it."""
+    low, high = (asin(sqrt(end)) for end in box)
+    steps = max(2, ceil((high - low) * 2 * sqrt(n) * _STEPS))
+    for w in map(float, np.sin(np.linspace(low, high, steps + 1)) ** 2):
+        if w * a[0] + (1 - w) * b[0] > null:
+            continue
+        if w * a[1] + (1 - w) * b[1] <= null:
+            yield w, np.array([a[1]]), np.array([b[1]])
+        elif w >= 1:
+            yield w, np.array([null]), np.array([b[1]])
+        else:
+            least = max(0.0, (null - (1 - w) * b[1]) / w, a[0]) if w > 0 else a[0]
+            most = min(1.0, (null - (1 - w) * b[0]) / w, a[1]) if w > 0 else a[1]
+            firsts = least + (most - least) * (1 - np.cos(np.linspace(0, np.pi, _POINTS))) / 2
+            yield w, firsts, np.clip((null - w * firsts) / (1 - w), 0, 1)
+
+
+def _last(rejects: Callable[[float], bool]) -> float:
+    """Return about the last rate that is rejected, where all below it are too; 0 if none is."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if rejects(middle) else (low, middle)
+    return low
