@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any, Literal
 
+from simeval.analysis.people_standard import PeopleVerdict
 from simeval.core.counted import show_share
 from simeval.core.serialization import plain
 from simeval.core.tables import indent as indented
@@ -117,7 +118,8 @@ class AgreementReport:
     """A run's judge compared with people: one entry for each labelled requirement.
 
     `overall` is the alpha of all passes and failures together, each expectation at its first requirement; None for one
-    expectation. Bounds have `significance_level` on each side. It is about the judge: no pass or fail comes of it.
+    expectation. Bounds have `significance_level` on each side. It is about the judge: no pass or fail comes of it, but
+    of `people`: the verdicts on requirements whose standard is people.
     """
 
     run_id: str
@@ -127,6 +129,7 @@ class AgreementReport:
     significance_level: float
     entries: tuple[JudgeAgreement, ...]
     overall: BootstrapInterval | None
+    people: tuple[PeopleVerdict, ...] = ()
     examples: int = 0  # labelled conversations left out, because the judge was shown them as examples
 
     def __str__(self) -> str:
@@ -141,7 +144,9 @@ class AgreementReport:
         holds = ["what people would find holds on conditions:", *(indent(f"- {each}", 2) for each in conditions)]
         shown = f"{self.examples} labelled conversations are left out: the judge was shown them as examples"
         heads = [indent(head, 0), *([indent(shown, 0)] if self.examples else [])]
-        return "\n\n".join([*heads, *self._blocks(), *overall, self._legend(), "\n".join(holds)])
+        return "\n\n".join(
+            [*map(str, self.people), *heads, *self._blocks(), *overall, self._legend(), "\n".join(holds)]
+        )
 
     def _blocks(self) -> list[str]:
         """Write the entries; those of an expectation with the same cut and the same numbers once, naming each."""

@@ -3,7 +3,7 @@
 References: see `simeval.stats.agreement` and `simeval.stats.calibration`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
+from simeval.analysis.people_standard import people_verdicts, require_of_run
 from simeval.analysis.saved_run import Key, RequirementOutcomes, Source, read_file, read_suite, scenarios_of
 from simeval.analysis.stratified_labels import HOLDS, StratifiedLabels, stratified_in
 from simeval.core.arrays import Floats
@@ -33,14 +34,19 @@ STOPS = (
 
 
 def agreement(
-    result: Source | Path | str, labels: Sequence[Label] | Path | str, *, alpha: float = DEFAULTS.significance_level
+    result: Source | Path | str,
+    labels: Sequence[Label] | Path | str,
+    *,
+    alpha: float = DEFAULTS.significance_level,
+    skipped: Sequence[tuple[str, str, int]] = (),
 ) -> AgreementReport:
     """Compare the judge of a run with people's labels of some of its trials.
 
     `result` is a result of an engine, the JSON result of `simeval run`, or its path; `labels` are Labels, or the path
-    of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's: `simeval
-    people agree --sample` draws one. Intervals have `alpha` on each side. Raises DefinitionError for labels
-    that match no trial, that are of another run, or that do not fit together.
+    of a file of them (see `read_labels`). The labelled trials must be a random subset of the run's: `simeval people
+    agree --sample` draws one. `skipped` are trials that people could not label: title, expectation and index. Intervals
+    have `alpha` on each side. Raises DefinitionError for labels that match no trial, that are of another run, or that
+    do not fit together.
     """
     require_level(alpha, "alpha")
     run = load_run(result)
@@ -50,6 +56,7 @@ def agreement(
     given = [label for label in given if (label.scenario, label.index) not in used]
     do = "label trials that the judge was not shown"
     require(bool(given), "labels", found="only conversations that are examples of the judge", do=do)
+    require_of_run(given, run)
     matched = _matched(given, run)
     judged, stratified = judged_in(run, reasoned_only=False), stratified_in(_named(matched), run)
     kept = [
@@ -66,8 +73,21 @@ def agreement(
         significance_level=alpha,
         examples=len(used),
         entries=tuple(_agreement(each, alpha) for each in kept),
+        people=people_verdicts(run, _majorities(firsts.values(), skipped)),
         overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 and not stratified else None,
     )
+
+
+def _majorities(
+    labelled: Iterable["_Labelled"], skipped: Iterable[tuple[str, str, int]]
+) -> dict[tuple[str, str], dict[int, bool | None]]:
+    """Return the majority of people's labels by title and expectation, then by trial; None where nobody could tell."""
+    found: dict[tuple[str, str], dict[int, bool | None]] = {}
+    for title, label, index in skipped:
+        found.setdefault((title, label), {})[index] = None
+    for each in labelled:
+        found.setdefault(each.key[:2], {}).update({index: each.majority(index) for index in each.labels})
+    return found
 
 
 def _examples_in(labels: Sequence[Label], run: RunDocument) -> set[tuple[str, int]]:

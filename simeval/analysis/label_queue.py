@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from simeval.analysis.labels import drawable_in, first_outcomes
+from simeval.analysis.people_standard import dealt_trials
 from simeval.analysis.saved_run import scenarios_of
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
@@ -70,7 +71,8 @@ def label_items(
 
     `rubrics` are levels by their keys, `label` names the expectation,
     optional if there is one. A sample that is `stratified` has as many failures of the judge as other trials, as far as
-    there are so many. Raises DefinitionError.
+    there are so many. Where the requirement is on the rate that people would find, its own trials are dealt in place of
+    such a sample. Raises DefinitionError.
     """
     drawable = drawable_in(run)
     if not drawable:
@@ -80,8 +82,10 @@ def label_items(
     keys = [key for key, labels in drawable.items() if wanted in labels]
     chance = seeds.generator(run.seed if seed is None else seed, "labels", wanted)
     order = chance.sample(keys, len(keys))
-    drawn = _stratified(order, first_outcomes(run), wanted, size) if stratified else _first(order, size)
-    shown = chance.sample(list(drawn), len(drawn)) if stratified else list(drawn)  # in an order that does not reveal it
+    dealt = dealt_trials(run, wanted)
+    drawn = dealt or (_stratified(order, first_outcomes(run), wanted, size) if stratified else _first(order, size))
+    mixes = stratified and not dealt  # the order must not reveal what the judge found
+    shown = chance.sample(list(drawn), len(drawn)) if mixes else list(drawn)
     found = scenarios_of(run)
     return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in shown]
 

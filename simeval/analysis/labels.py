@@ -103,6 +103,12 @@ def labels_of(feedback: Iterable[Feedback], expectation: str | None = None) -> l
     ]
 
 
+def skipped_in(feedback: Iterable[Feedback]) -> list[tuple[str, str, int]]:
+    """Return the trials that people skipped because they could not tell: title, expectation and index."""
+    found = (each for each in feedback if each.labeller == PERSON and each.score is None)
+    return [(each.scenario, each.key, each.trial) for each in found if each.trial is not None]
+
+
 def judged_in(run: RunDocument, *, reasoned_only: bool = True) -> Judged:
     """Return the requirements that each trial meets or not, by default only those on scores with a reasoning.
 

@@ -9,9 +9,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Chart, Judgement
 from simeval.errors import DefinitionError
-from simeval.results.document import ExperimentDocument, Requirement, RunDocument, ScenarioDocument, ScoreCut, numbered
+from simeval.results.document import (
+    ExperimentDocument,
+    PeopleStandard,
+    Requirement,
+    RunDocument,
+    ScenarioDocument,
+    ScoreCut,
+    numbered,
+)
 from simeval.results.experiment import ExperimentResult
 from simeval.results.reading import read_document
 from simeval.results.suite import EvaluationResult, SuiteResult
@@ -30,7 +39,7 @@ class RequirementOutcomes:
     each trial (a mean). `scores` are the scores of the trials that have one, by index, `trials` how many there were.
     `stopped_early` is whether the data ended the sample before its planned size, `sequential` whether they could have;
     `left_out` are the trials that do not count because the app failed on them. `cut` is the lowest score that meets the
-    requirement, if known.
+    requirement, if known; `by_people` is set if it is on the rate that people would find.
     """
 
     met: Met | None
@@ -40,6 +49,8 @@ class RequirementOutcomes:
     left_out: frozenset[int] = frozenset()
     sequential: bool = False
     cut: ScoreCut | None = None
+    by_people: PeopleStandard | None = None
+    significance_level: float = DEFAULTS.significance_level
 
 
 Saved = RunDocument | ExperimentDocument
@@ -175,6 +186,8 @@ def _outcomes(scenario: ScenarioDocument, label: str, verdict: Requirement) -> R
         left_out=frozenset(chart.excluded),
         sequential=chart.stop != "never",
         cut=verdict.cut,
+        by_people=verdict.by_people,
+        significance_level=verdict.significance_level,
     )
 
 

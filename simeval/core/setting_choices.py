@@ -11,6 +11,7 @@ EarlyStopping = bool | Literal["anytime"]
 Gate = Literal["pass", "not_fail"]
 StopAt = Literal["fewest", "unlikely", "gate", "verdict"]  # the modes that evaluators know
 Stop = Literal["fewest", "unlikely", "reachable", "gate", "verdict"]
+Standard = Literal["judge", "people"]  # whose rate a requirement is on
 Order = Literal["file", "round-robin", "history"]  # in which scenarios get their trials
 CriteriaCalls = Literal["all", "each"]
 JudgeReply = Literal["json", "label"]

@@ -21,6 +21,7 @@ Reason = Literal[
     "suite_settled",
     "run_stopped",
     "errors",
+    "unlabelled",
 ]
 
 Kept = Literal["every", "worst", "none"]  # the trials that a document has

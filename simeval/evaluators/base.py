@@ -13,19 +13,22 @@ from numpy.typing import NDArray
 from simeval.core.arrays import Floats
 from simeval.core.counted import show_number
 from simeval.core.originals import OF_EVALUATORS, AnswersOriginals
-from simeval.core.setting_choices import EarlyStopping, StopAt
+from simeval.core.setting_choices import EarlyStopping, Standard, StopAt
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import is_number, require, require_level, require_one_of, require_share, require_size
 from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
-from simeval.stats import binomial, open_ended
+from simeval.evaluators.verdicts import unlabelled
+from simeval.stats import binomial, open_ended, people
 from simeval.stats.multiple import joint_level
 from simeval.stats.open_ended import open_design
 from simeval.stats.optimal import FEWEST, STRICT, Promise, optimal_design
 from simeval.stats.sequential import Design, design
 
 _PROMISES: Final[Mapping[str | None, Promise]] = {"fewest": FEWEST, "unlikely": STRICT}
+
+LABELS = 100  # of people, for a requirement on the rate they would find
 
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
 
@@ -42,6 +45,9 @@ class Evaluator(AnswersOriginals, ABC):
     never end before `min_trials` of a sample that has so many. Without values the engine's are used. If
     `expected_rate` guesses the share of good trials, a test of a share takes few trials near it, at the same error
     rates. `evaluate` is always the test of a fixed sample.
+
+    With the `standard` "people" a requirement on a share is on the rate that people would find. The whole sample is
+    judged, people label as many of its trials as `labels` says (100 by default), and then `simeval agree` concludes.
     """
 
     originals = OF_EVALUATORS
@@ -50,6 +56,8 @@ class Evaluator(AnswersOriginals, ABC):
     early_stopping: EarlyStopping | None = None
     min_trials: int | None = None
     expected_rate: float | None = None
+    standard: Standard = "judge"
+    labels: int | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -60,7 +68,25 @@ class Evaluator(AnswersOriginals, ABC):
         if self.is_newer("meets", "describe"):
             do = "define describe(), which says in reports what it requires"
             raise DefinitionError(name, found="it has a meets() of its own, and no describe()", do=do)
+        require_one_of(self.standard, get_args(Standard), f"{name}.standard")
+        require_size(self.labels, f"{name}.labels", optional=True)
         self.check()
+        if self.standard == "people":
+            self._require_enough_labels(name)
+
+    def _require_enough_labels(self, name: str) -> None:
+        rule = self.rule
+        do = "use it with a requirement on a share of conversations"
+        require(isinstance(rule, ShareEvaluator), f"{name}.standard", found="people", do=do)
+        assert isinstance(rule, ShareEvaluator)
+        least = people.least_labels(rule.required_share, alpha=self.alpha)
+        do = f"give {least} or more: fewer cannot prove it, even if people call all of them good"
+        require(self.labels_wanted >= least, f"{name}.labels", found=self.labels_wanted, do=do)
+
+    @property
+    def labels_wanted(self) -> int:
+        """How many trials people label, if the requirement is on the rate they would find."""
+        return LABELS if self.labels is None else self.labels
 
     def is_newer(self, method: str, than: str) -> bool:
         """Return whether a class further down than that of another method defines a method."""
@@ -121,7 +147,8 @@ class Evaluator(AnswersOriginals, ABC):
             numbers = np.array([self.reduce(group) for group in _grouped(numbers.tolist(), clusters)], dtype=float)
         lost = np.isnan(numbers)
         missing = int(np.count_nonzero(lost))
-        return self.conclude(numbers[~lost] if missing else numbers, missing=missing, misses=misses)
+        verdict = self.conclude(numbers[~lost] if missing else numbers, missing=missing, misses=misses)
+        return verdict if self.standard == "judge" else unlabelled(verdict, self.labels_wanted)
 
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:  # noqa: ARG002
         """Return the running test of this requirement on at most `n_max` trials of a scenario.
@@ -330,6 +357,8 @@ class ShareEvaluator(Evaluator):
     def running_test(self, n_max: int, *, stop: StopAt | None = None) -> RunningTest:
         require_size(n_max, f"{type(self).__name__}.running_test: n_max")
         require_one_of(stop, (None, *get_args(StopAt)), f"{type(self).__name__}.running_test: stop")
+        if self.standard == "people":
+            return super().running_test(n_max)
         if self.early_stopping is not False:
             plan = self.plan(n_max, stop=stop)
             return SequentialTest(self.describe(), plan, self, self.method(plan))

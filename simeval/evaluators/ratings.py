@@ -2,9 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,11 @@ class RatingEvaluator(Evaluator):
     @abstractmethod
     def rule(self) -> ProportionEvaluator | QuantileEvaluator:
         """The general evaluator that this one is."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that all evaluators have."""
+        return {each.name: getattr(self, each.name) for each in fields(Evaluator)}
 
     def check(self) -> None:
         for name in ("min_rating", "min_median_rating"):
@@ -104,10 +109,7 @@ class RatingProportionEvaluator(RatingEvaluator):
         return ProportionEvaluator(
             self.min_rating,
             self.min_proportion,
-            significance_level=self.significance_level,
-            early_stopping=self.early_stopping,
-            min_trials=self.min_trials,
-            expected_rate=self.expected_rate,
+            **self.settings,
         )
 
     def describe(self) -> str:
@@ -128,10 +130,7 @@ class SuccessRateEvaluator(RatingEvaluator):
         return ProportionEvaluator(
             SUCCESS_RATING,
             self.min_proportion,
-            significance_level=self.significance_level,
-            early_stopping=self.early_stopping,
-            min_trials=self.min_trials,
-            expected_rate=self.expected_rate,
+            **self.settings,
         )
 
     def describe(self) -> str:
@@ -153,10 +152,7 @@ class RatingAverageEvaluator(RatingEvaluator):
             0.5,
             at_least=self.min_median_rating,
             bounds=RATING_BOUNDS,
-            significance_level=self.significance_level,
-            early_stopping=self.early_stopping,
-            min_trials=self.min_trials,
-            expected_rate=self.expected_rate,
+            **self.settings,
         )
 
     @property

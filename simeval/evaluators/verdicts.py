@@ -1,7 +1,7 @@
 """From counts and values to a Verdict: two opposite one-sided tests, and the words that explain them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import floor, log10
 from typing import Literal
@@ -14,6 +14,7 @@ Ended = Literal["full", "boundary", "cut"]  # the whole sample was taken; a boun
 
 ROUNDING = 1e-12  # a p-value that equals the level may be rounded above it: 0.1**2 > 0.01
 POWER = 0.8  # the chance of a pass used for the "trials needed" of an explanation
+PEOPLE = "exact test of the rate that people would find, from their labels of some trials"
 NO_TIME = "not concluded: the scenario ended first"
 MOST_COUNTED = 1_000  # "trials needed" above this are worked out by approximation
 
@@ -136,6 +137,21 @@ def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) 
         return "pass_unreachable", f"{observed}: {why}", why
     why = "which proves neither side; more trials are needed"
     return "budget_exhausted", f"{observed}, {why}", why.replace("which", "that", 1)
+
+
+def unlabelled(verdict: Verdict, labels: int) -> Verdict:
+    """Return the verdict of a judge as that of people who have not labelled its trials yet: it is open."""
+    why = f"people decide: label {labels} of its conversations with `simeval label`"
+    return replace(
+        verdict,
+        outcome="inconclusive",
+        method=PEOPLE,
+        p_value=None,
+        p_value_fail=None,
+        reason="unlabelled",
+        explanation=f"the judge's ratings prove nothing about people: {why.removeprefix('people decide: ')}",
+        why=why,
+    )
 
 
 def _show_small(chance: float) -> str:

@@ -47,6 +47,14 @@ class ScoreCut:
         return _SIGNS[self.sign](score, self.score)
 
 
+@dataclass(frozen=True, slots=True)
+class PeopleStandard:
+    """The share of conversations that people must find good, and how many of them they label."""
+
+    labels: int
+    share: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement(Verdict):
     """A verdict with its words.
@@ -54,7 +62,7 @@ class Requirement(Verdict):
     `said` is the observation and the requirement in a sentence. `observed` and `required` are the estimate and the bar
     in words, `range` is the interval, `ends` are the ends of the bar's scale. `missed` are the scores that do not meet
     it, if no cut tells. `least` is the smallest number of trials that can prove it, `met` the shares of conversations
-    that met it and must: both are known only to a live result.
+    that met it and must: both are known only to a live result. `by_people` is set if it is on the rate of people.
     """
 
     outcome: Outcome = "inconclusive"
@@ -71,6 +79,7 @@ class Requirement(Verdict):
     missed: frozenset[float] = frozenset()
     least: int = 0
     met: tuple[float, float] | None = None
+    by_people: PeopleStandard | None = None
 
     @classmethod
     def of(
@@ -98,6 +107,7 @@ class Requirement(Verdict):
             missed=missed,
             least=evaluator.minimum_trials() if verdict.outcome == "inconclusive" else 0,
             met=_met(evaluator.rule, verdict),
+            by_people=_by_people(evaluator),
         )
 
     def verdict(self) -> Verdict:
@@ -112,6 +122,15 @@ class Requirement(Verdict):
     def is_met_by(self, score: float) -> bool:
         """Return whether a score meets the requirement."""
         return self.cut.holds(score) if self.cut else score not in self.missed
+
+
+def _by_people(evaluator: "Evaluator") -> PeopleStandard | None:
+    if evaluator.standard == "judge":
+        return None
+    from simeval.evaluators.base import ShareEvaluator  # a result that is read back does without
+
+    rule = evaluator.rule
+    return PeopleStandard(evaluator.labels_wanted, rule.required_share) if isinstance(rule, ShareEvaluator) else None
 
 
 def _met(rule: "Evaluator", verdict: Verdict) -> tuple[float, float] | None:

@@ -188,6 +188,7 @@ def _encode_words(found: Requirement) -> Json:
         "required": found.required,
         "range": found.range,
         "bar": encode_bar(found),
+        **({"by_people": asdict(found.by_people)} if found.by_people else {}),
     }
 
 

@@ -1,8 +1,8 @@
 """A test of the rate that people would find, from many trials judged by a model and few of them labelled by people.
 
 Of n independent trials a judge calls N1 good. People label m of the n, and the number labelled among those judged good
-depends on N1 alone. The hypothesis is about the rate w a + (1 - w) b, where w is the chance that the judge calls a trial
-good, and a and b are the chances that people do so where the judge does and where it does not. The judge may err in any
+depends on N1 alone. The hypothesis is about the rate w a + (1 - w) b: w is the chance that the judge calls a trial
+good, a and b are the chances that people do so where the judge does, and where it does not. The judge may err in any
 way: the test is exact for all w, a and b.
 
 Reference: R. L. Berger and D. D. Boos (1994), "P values maximized over a confidence set for the nuisance parameter",
@@ -19,7 +19,7 @@ import scipy
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.stats.binomial import clopper_pearson
+from simeval.stats.binomial import clopper_pearson, minimum_n
 
 GAMMA = 5e-4  # the chance that the nuisance parameters lie outside their box, which the p-value pays for
 _GUESS = 0.85  # how often a judge is right of either kind, which the share of labels is best for
@@ -89,13 +89,68 @@ class PeopleTest:
         return float(surface.chances(statistic, judged_good, np.array([good_of_good]), np.array([good_of_bad]))[0])
 
 
-def labels_alone(labels: int, bar: float, *, alpha: float) -> bool:
-    """Return whether so many labels, all good and of a random sample, would prove a rate above the bar."""
-    return bar**labels <= alpha
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """How often a judge is right: about trials that people call good, and about those that they call bad."""
+
+    sensitivity: float = 0.95
+    specificity: float = 0.9
+
+    def rate(self, judged_good: float) -> float:
+        """Return the rate of people where the judge calls such a share good."""
+        found = (judged_good + self.specificity - 1) / (self.sensitivity + self.specificity - 1)
+        return min(1.0, max(0.0, found))
+
+    def chances(self, judged_good: float) -> tuple[float, float]:
+        """Return the chances that people call a trial good where the judge does, and where it does not."""
+        rate = self.rate(judged_good)
+        of_good = rate * self.sensitivity / judged_good if judged_good else 0.0
+        of_bad = rate * (1 - self.sensitivity) / (1 - judged_good) if judged_good < 1 else 0.0
+        return min(1.0, of_good), min(1.0, of_bad)
+
+
+def chance_to_pass(test: PeopleTest, judged_good: int, chances: tuple[float, float], *, alpha: float) -> float:
+    """Return the chance that labels prove a rate above the bar, before they are given.
+
+    `chances` are those that people call a trial good where the judge does, and where it does not. About right: the
+    box of the nuisance parameters is not made smaller by labels, and its grid is coarse.
+    """
+    surface, n = _Surface(test, test.bar, mirrored=False), test.judged
+    box = clopper_pearson(judged_good, n, GAMMA / 2)
+    line = list(_line(test.bar, box, (0.0, 1.0), (0.0, 1.0), n, steps=1, points=15))
+    found = np.unique(_statistics(surface, judged_good))
+    low, high = -1, len(found)  # the first that is rejected is in (low, high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        p = max(float(surface.chances(found[middle] - _ROUNDING, *at).max()) for at in line) + GAMMA
+        low, high = (low, middle) if p <= alpha else (middle, high)
+    if high == len(found):
+        return 0.0
+    dealt, least = surface.dealt(judged_good), _least(surface, judged_good, float(found[high]) - _ROUNDING)
+    of_good, of_bad = (np.array([each]) for each in chances)
+    at_least = _tails(dealt.good, of_good)[least]
+    return float((at_least * _binomial(dealt.bad, of_bad)).sum())
+
+
+def labels_for(
+    judged: int, judged_good: int, bar: float, chances: tuple[float, float], *, alpha: float, power: float
+) -> int | None:
+    """Return the fewest labels that prove a rate above the bar with this chance; None if all are not enough."""
+    low, high = least_labels(bar, alpha=alpha) - 1, judged + 1  # the answer is in (low, high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = chance_to_pass(PeopleTest(judged, middle, bar), judged_good, chances, alpha=alpha) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high if high <= judged else None
+
+
+def least_labels(bar: float, *, alpha: float) -> int:
+    """Return the fewest labels that can prove a rate above the bar: all of them good, of trials judged good."""
+    return minimum_n(bar, alpha - GAMMA)
 
 
 def _share_of_bad(judged_good: float, bar: float) -> float:
-    """Return the share of labels that trials judged bad get: Neyman's, for a judge that is right in 85% of each kind."""
+    """Return the share of labels for trials judged bad: Neyman's, for a judge that is right in 85% of each kind."""
     right, wrong = bar * _GUESS, (1 - bar) * (1 - _GUESS)
     a = right / (right + wrong)
     b = bar * (1 - _GUESS) / (bar * (1 - _GUESS) + (1 - bar) * _GUESS)
@@ -122,14 +177,13 @@ class _Surface:
 
     def chances(self, statistic: float, w: float, a: Floats, b: Floats) -> Floats:
         """Return P(T >= statistic) for each pair of a and b."""
-        sizes = np.arange(self.test.judged + 1)
-        pmf = _binomial(sizes, self.test.judged, np.array([w]))[:, 0]
+        pmf = _binomial(self.test.judged, np.array([w]))[:, 0]
         total = np.zeros_like(a)
         for dealt, places in self._groups(np.flatnonzero(pmf > _NEGLIGIBLE)):
             least = np.array([_least(self, place, statistic) for place in places])
             at_least = _tails(dealt.good, a)
-            of_bad = _binomial(np.arange(dealt.bad + 1), dealt.bad, b)
-            total += np.einsum("j,jxp,xp->p", pmf[places], at_least[least], of_bad, optimize=True)
+            of_bad = _binomial(dealt.bad, b)
+            total += pmf[places] @ (at_least[least] * of_bad).sum(axis=1)
         return total
 
     def _groups(self, places: NDArray[np.intp]) -> Iterator[tuple[Labelled, list[int]]]:
@@ -164,21 +218,29 @@ def _statistics(surface: _Surface, judged_good: int) -> Floats:
 
 def _least(surface: _Surface, judged_good: int, statistic: float) -> NDArray[np.intp]:
     """Return, by good labels of trials judged bad, the fewest of those judged good that reach the statistic."""
-    reached = _statistics(surface, judged_good) >= statistic
-    return np.where(reached.any(0), reached.argmax(0), reached.shape[0])
+    short: NDArray[np.intp] = (_statistics(surface, judged_good) < statistic).sum(axis=0, dtype=np.intp)
+    return short
 
 
-def _binomial(successes: NDArray[np.int64], n: int, chances: Floats) -> Floats:
-    """Return P(Bin(n, chance) = successes), a row for each number and a column for each chance."""
-    counts = successes.astype(np.float64)[:, None]
-    choose = scipy.special.gammaln(n + 1) - scipy.special.gammaln(counts + 1) - scipy.special.gammaln(n - counts + 1)
+@lru_cache(maxsize=256)
+def _log_choose(n: int) -> Floats:
+    """Return the logarithms of the binomial coefficients, as a column."""
+    counts = np.arange(n + 1.0)[:, None]
+    found: Floats = scipy.special.gammaln(n + 1) - scipy.special.gammaln(counts + 1)
+    return found - scipy.special.gammaln(n - counts + 1)
+
+
+def _binomial(n: int, chances: Floats) -> Floats:
+    """Return P(Bin(n, chance) = k), a row for each k from 0 to n and a column for each chance."""
+    counts = np.arange(n + 1.0)[:, None]
     logs = scipy.special.xlogy(counts, chances) + scipy.special.xlog1py(n - counts, -chances)
-    return np.exp(choose + logs)
+    found: Floats = np.exp(_log_choose(n) + logs)
+    return found
 
 
 def _tails(n: int, chances: Floats) -> Floats:
     """Return P(Bin(n, chance) >= k), a row for each k from 0 to n + 1."""
-    pmf = _binomial(np.arange(n + 1), n, chances)
+    pmf = _binomial(n, chances)
     return np.concatenate([np.cumsum(pmf[::-1], axis=0)[::-1], np.zeros((1, chances.size))])
 
 
@@ -200,12 +262,19 @@ def _p_value(test: PeopleTest, judged_good: int, found: Labelled, null: float, *
 
 
 def _line(
-    null: float, box: tuple[float, float], a: tuple[float, float], b: tuple[float, float], n: int
+    null: float,
+    box: tuple[float, float],
+    a: tuple[float, float],
+    b: tuple[float, float],
+    n: int,
+    *,
+    steps: int = _STEPS,
+    points: int = _POINTS,
 ) -> Iterator[tuple[float, Floats, Floats]]:
     """Yield each w of the box with points (a, b) where the rate is `null`, or the box's corner nearest to it."""
     low, high = (asin(sqrt(end)) for end in box)
-    steps = max(2, ceil((high - low) * 2 * sqrt(n) * _STEPS))
-    for w in map(float, np.sin(np.linspace(low, high, steps + 1)) ** 2):
+    intervals = max(2, ceil((high - low) * 2 * sqrt(n) * steps))
+    for w in map(float, np.sin(np.linspace(low, high, intervals + 1)) ** 2):
         if w * a[0] + (1 - w) * b[0] > null:
             continue
         if w * a[1] + (1 - w) * b[1] <= null:
@@ -215,7 +284,7 @@ def _line(
         else:
             least = max(0.0, (null - (1 - w) * b[1]) / w, a[0]) if w > 0 else a[0]
             most = min(1.0, (null - (1 - w) * b[0]) / w, a[1]) if w > 0 else a[1]
-            firsts = least + (most - least) * (1 - np.cos(np.linspace(0, np.pi, _POINTS))) / 2
+            firsts = least + (most - least) * (1 - np.cos(np.linspace(0, np.pi, points))) / 2
             yield w, firsts, np.clip((null - w * firsts) / (1 - w), 0, 1)
 
 

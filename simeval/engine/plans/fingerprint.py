@@ -38,7 +38,8 @@ OPTIONS = {  # of other parts than settings
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
 _GONE, _NEW = "is gone (--only)", "is new (--only)"  # a scenario
-_UNSAID = re.compile(r", (min_trials=1|expected_rate=None)(?!\d)")  # not written: older runs know of no other
+# not written: older runs know of no other
+_UNSAID = re.compile(r", (min_trials=1|expected_rate=None|standard='judge'|labels=None)(?!\d)")
 _EVALUATORS = re.compile(r"\bevaluators$")
 _MODULE = re.compile(r" \([\w.]*\)$")
 NOT_OF_THE_ANSWER = frozenset(

@@ -7,7 +7,7 @@ from typing import Any
 
 from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.judge_agreement import agreement, load_run
-from simeval.analysis.labels import Label, draw_sample, judged_in, labels_of, write_sample
+from simeval.analysis.labels import Label, draw_sample, judged_in, labels_of, skipped_in, write_sample
 from simeval.cli.compare import load_result
 from simeval.cli.output import STDOUT, require_writable, show, status_of, write_json, write_text
 from simeval.errors import DefinitionError
@@ -39,16 +39,20 @@ def agree(
     return status_of(_refuse)
 
 
-def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str, key: str | None) -> None:
+def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str, key: str | None) -> int:
     require_writable(json_path, read=(result, labels, store))
     document = load_result(result, store, f"result {result!r}", of_a_suite=True)
-    report = agreement(document, labels or _stored_labels(document, store, key), alpha=alpha)
+    given, skipped = (labels, []) if labels else _stored_labels(document, store, key)
+    report = agreement(document, given, alpha=alpha, skipped=skipped)
     show(report, json_path)
     write_json(json_path, encode_agreement(report))
+    return 0 if all(each.outcome == "pass" for each in report.people) else 1
 
 
-def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
-    """Return people's labels of a run in the store, on its expectations or under a key, which may name one after "=".
+def _stored_labels(document: Any, store: str, key: str | None) -> tuple[list[Label], list[tuple[str, str, int]]]:
+    """Return people's labels of a run in the store, and the trials that they skipped.
+
+    They are on its expectations, or under a key, which may name one after "=".
 
     Raises DefinitionError if there are none.
     """
@@ -71,7 +75,7 @@ def _stored_labels(document: Any, store: str, key: str | None) -> list[Label]:
         do = f"label trials with `simeval people label {run_id}`, or give a file of LABELS"
         under = "" if key is None else f" under {key.partition('=')[0]!r}"
         raise DefinitionError("labels", found=f"no person has labelled run {run_id} in {store}{under}", do=do)
-    return found
+    return found, skipped_in(said)
 
 
 def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> None:

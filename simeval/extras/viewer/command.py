@@ -23,17 +23,19 @@ from simeval.cli.options import color_option, json_option, level_option, store_o
 @click.option("--overlap", type=click.IntRange(1), help="The most labels that a trial gets.  [default: everybody's]")
 @click.option("--ratings", is_flag=True, help="Give ratings from 1 to 10, not yes or no.")
 @click.option("--seed", type=int, help="Fixes which trials are drawn.  [default: the run's]")
+@click.option("--plan", is_flag=True, help="Only say how many labels a requirement with `standard: people` takes.")
 @store_option("A SQLite file or a PostgreSQL URL.")
 @color_option
-def label(store: str, **options: Any) -> None:
+def label(store: str, plan: bool, **options: Any) -> None:
     """Label trials of RUN (its id, the beginning of it, or last) by single keys, without seeing the judge's rating.
 
     Each label is kept at once; the same command continues where you stopped. When all are labelled, it shows how far
-    the judge agrees with people, and its disagreements. Exit status: 0, or 2 if nothing can be labelled.
+    the judge agrees with people, and its disagreements. Where the standard of a requirement is people, its own trials
+    are dealt, and it concludes. Exit status: 0, or 2 if nothing can be labelled.
     """
-    from simeval.extras.viewer.label_trials import Asked, label_run
+    from simeval.extras.viewer.label_trials import Asked, label_run, show_plan
 
-    raise SystemExit(label_run(store, Asked(**options)))
+    raise SystemExit(show_plan(store, options["run"]) if plan else label_run(store, Asked(**options)))
 
 
 @click.command(context_settings=CONTEXT)
@@ -72,8 +74,9 @@ def agree(**options: Any) -> None:
 
     LABELS is CSV, or one JSON object a line, with scenario, index and label (pass or fail, or a rating from 1 to 10),
     and expectation and rater if there are several. The labelled trials must be a random subset of the run's: `simeval
-    agree RESULT --sample 60 --out LABELS` draws one. It shows how good the judge is, and gives no pass or fail. Exit
-    status: 0, or 2 for input that could not be used.
+    agree RESULT --sample 60 --out LABELS` draws one. It shows how good the judge is. It gives a pass or fail only to
+    requirements with `standard: people`. Exit status: 0, 1 if one of these is not a pass, or 2 for input that could not
+    be used.
     """
     from simeval.extras.viewer.agree import agree as hold_against_labels
 

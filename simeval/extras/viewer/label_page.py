@@ -17,7 +17,7 @@ from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.disagreements import disagreements
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
-from simeval.analysis.labels import drawable_in, labels_of
+from simeval.analysis.labels import drawable_in, labels_of, skipped_in
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.options import level_of_project
 from simeval.core.counted import counted_of
@@ -140,10 +140,11 @@ class LabelPages:
             do = "label or skip the others first: what the judge said would sway you"
             raise DefinitionError("label", found=f"{counted_of(queue.left, 'trial')} still to come", do=do)
         run = read_suite(self._runs.document(run_id), "run")
-        labels = labels_of(self._book.of_run(run_id), queue.expectation)
+        said = self._book.of_run(run_id)
+        labels = labels_of(said, queue.expectation)
         if not labels:
             return {"report": None, "text": "", "disagreements": [], "skipped": queue.skipped}
-        report = agreement(run, labels, alpha=level_of_project())
+        report = agreement(run, labels, alpha=level_of_project(), skipped=skipped_in(said))
         places = {title: place for place, title in enumerate(each.title for each in run.scenarios)}
         found = [{**asdict(each), "place": places.get(each.scenario, 0)} for each in disagreements(run, labels)]
         return {

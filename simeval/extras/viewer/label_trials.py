@@ -8,7 +8,8 @@ from shutil import get_terminal_size
 from simeval.analysis.disagreements import disagreements, show_disagreements
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
-from simeval.analysis.labels import labels_of
+from simeval.analysis.labels import labels_of, skipped_in
+from simeval.analysis.people_standard import label_plan
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.opened import with_store
 from simeval.cli.options import level_of_project
@@ -54,6 +55,16 @@ def label_run(store: str, asked: Asked) -> int:
     return with_store(store, work)
 
 
+def show_plan(store: str, run: str) -> int:
+    """Print how many labels the requirements of a run take whose standard is people; give the exit status."""
+
+    def work(database: Database) -> None:
+        runs = Runs(database)
+        show(label_plan(read_suite(runs.document(runs.find(run, is_of_a_suite)), "run")), None)
+
+    return with_store(store, work)
+
+
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
     run_id = runs.find(asked.run, is_of_a_suite)
@@ -73,12 +84,13 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     if queue.current is not None:
         show(f"{_counted(queue)}; the same command goes on", None)
         return
-    labels = labels_of(book.of_run(run_id), queue.expectation)
+    said = book.of_run(run_id)
+    labels = labels_of(said, queue.expectation)
     show(f"{_counted(queue)}\n", None)
     if queue.skipped:
         show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)
     if labels:
-        show(agreement(run, labels, alpha=level_of_project()), None)
+        show(agreement(run, labels, alpha=level_of_project(), skipped=skipped_in(said)), None)
         show(f"\n{show_disagreements(disagreements(run, labels))}", None)
 
 

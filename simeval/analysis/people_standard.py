@@ -1,0 +1,214 @@
+"""Requirements on the rate that people would find: which trials people label, and the conclusion from their labels.
+
+judge's verdicts of a run ──► dealt_trials ──► people label ──► people_verdicts
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simeval.analysis.labels import Label
+from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of, scenarios_of
+from simeval.core import seeds
+from simeval.core.counted import say_p, show_share
+from simeval.core.trial import Outcome
+from simeval.errors import DefinitionError
+from simeval.evaluators.verdicts import POWER, decide
+from simeval.results.document import PeopleStandard, RunDocument
+from simeval.results.text import MARKS
+from simeval.stats.binomial import n_for_power
+from simeval.stats.people import Judge, Labelled, PeopleTest, chance_to_pass, labels_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleVerdict:
+    """The verdict on the rate that people would find good, at least `share`, for one requirement.
+
+    Of `judged` trials the judge calls `judged_good` good; `wanted` of them were dealt for labels, and `given` have one.
+    `dealt` and `good` count labels, and those that say good, by the judge's verdict. The interval has the level on each
+    side. `why` says why it is open.
+    """
+
+    scenario: str
+    expectation: str
+    evaluator: str
+    share: float
+    outcome: Outcome
+    judged: int
+    judged_good: int
+    wanted: int
+    given: int
+    dealt: Labelled
+    good: Labelled
+    p_value: float | None = None
+    p_value_fail: float | None = None
+    interval: tuple[float, float] | None = None
+    why: str = ""
+
+    def __str__(self) -> str:
+        head = f"{MARKS[self.outcome]}  {self.scenario}: {self.expectation}: people would find at least "
+        head += f"{show_share(self.share)} good"
+        judged = f"the judge calls {self.judged_good} of {self.judged} good; people label {self.wanted} of them: "
+        counts = (
+            f"{good} of {dealt} that the judge calls {word} are good"
+            for good, dealt, word in ((self.good.good, self.dealt.good, "good"), (self.good.bad, self.dealt.bad, "bad"))
+            if dealt
+        )
+        lines = [head, f"  {judged}{', '.join(counts)}"]
+        if self.interval and self.p_value is not None and self.p_value_fail is not None:
+            low, high = (show_share(round(end, 3)) for end in self.interval)
+            p = self.p_value_fail if self.outcome == "fail" else self.p_value
+            lines.append(f"  people would find {low} to {high} good; {say_p(p)} (exact test)")
+        return "\n".join([*lines, *([f"  {self.why}"] if self.why else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A requirement on the rate of people: its trials by the judge's verdict, and the order in which they are dealt."""
+
+    key: Key
+    requirement: RequirementOutcomes
+    standard: PeopleStandard
+    seed: int
+    ended: bool
+
+    @property
+    def test(self) -> PeopleTest:
+        judged = len(self.counted)
+        return PeopleTest(judged, min(self.standard.labels, judged), self.standard.share)
+
+    @property
+    def counted(self) -> Mapping[int, bool]:
+        """Each trial with the judge's verdict: one that it could not judge is called bad."""
+        met, left_out = self.requirement.met or {}, self.requirement.left_out
+        return {index: is_met is True for index, is_met in met.items() if index not in left_out}
+
+    @property
+    def judged_good(self) -> int:
+        return sum(self.counted.values())
+
+    def order(self) -> Sequence[int]:
+        """Return the trials that people label: of each kind a random subset, next the kind that is behind its share."""
+        dealt = self.test.deal(self.judged_good)
+        chance = seeds.generator(self.seed, "people", *self.key[:2])
+        places: list[tuple[float, int]] = []
+        for said, size in ((True, dealt.good), (False, dealt.bad)):
+            trials = [index for index, is_good in sorted(self.counted.items()) if is_good is said]
+            drawn = chance.sample(trials, size)
+            places += [((place + 0.5) / size, index) for place, index in enumerate(drawn)]
+        return [index for _, index in sorted(places)]
+
+
+def dealt_trials(run: RunDocument, expectation: str) -> dict[tuple[str, int], float]:
+    """Return the trials that people label for an expectation, in order, with their chances of being dealt.
+
+    Empty where no requirement of the expectation is on the rate of people.
+    """
+    found: dict[tuple[str, int], float] = {}
+    for asked in _asked(run):
+        if asked.key[1] == expectation:
+            dealt, good = asked.test.deal(asked.judged_good), asked.judged_good
+            chance = {True: dealt.good / max(1, good), False: dealt.bad / max(1, asked.test.judged - good)}
+            found |= {(asked.key[0], index): chance[asked.counted[index]] for index in asked.order()}
+    return found
+
+
+def people_verdicts(
+    run: RunDocument, labels: Mapping[tuple[str, str], Mapping[int, bool | None]], *, alpha: float | None = None
+) -> tuple[PeopleVerdict, ...]:
+    """Return the verdicts on requirements whose standard is people.
+
+    `labels` are people's by title and expectation, then by trial: whether it is good, None where they are split or
+    cannot tell. Labels of other trials than those dealt do not count. The level is that of the requirement, or `alpha`.
+    """
+    return tuple(_verdict(asked, labels.get(asked.key[:2], {}), alpha) for asked in _asked(run))
+
+
+def label_plan(run: RunDocument, *, judge: Judge | None = None) -> str:
+    """Say how many labels each requirement on the rate of people takes, if the judge is as good as guessed.
+
+    Raises DefinitionError where the run has none.
+    """
+    found = _asked(run)
+    if not found:
+        do = "write `standard: people` beside min_proportion, and run the suite again"
+        raise DefinitionError("run", found="no requirement of it is on the rate that people would find", do=do)
+    return "\n\n".join(_planned(each, judge or Judge()) for each in found)
+
+
+def _planned(asked: _Asked, judge: Judge) -> str:
+    test, good, alpha = asked.test, asked.judged_good, asked.requirement.significance_level
+    share = good / max(1, test.judged)
+    rate, chances, dealt = judge.rate(share), judge.chances(share), test.deal(good)
+    kinds = f"{dealt.good} of those it calls good and {dealt.bad} of those it calls bad"
+    lines = [
+        f"{asked.key[0]}: {asked.key[1]}: people would find at least {show_share(test.bar)} good",
+        f"  the judge calls {good} of {test.judged} good; people label {dealt.total}: {kinds}",
+        f"  if it is right in {show_share(judge.sensitivity)} of what is good and {show_share(judge.specificity)} of "
+        f"what is bad, people would find {show_share(round(rate, 3))} good",
+    ]
+    if rate <= test.bar:
+        return "\n".join([*lines, "  that is not above the bar: no number of labels is likely to prove it"])
+    chance = chance_to_pass(test, good, chances, alpha=alpha)
+    enough = labels_for(test.judged, good, test.bar, chances, alpha=alpha, power=POWER)
+    alone = n_for_power(test.bar, rate, alpha=alpha, power=POWER)
+    words = "no number of them is enough" if enough is None else f"{enough} labels would be enough"
+    proven = f"they prove it with a chance of {show_share(round(chance, 2))}"
+    lines.append(f"  then {proven}; for {show_share(POWER)} {words}")
+    if alone is not None and (enough is None or alone <= enough):
+        lines.append(f"  {alone} labels of a random sample would do without the judge: it is worth nothing here")
+    return "\n".join(lines)
+
+
+def require_of_run(labels: Sequence[Label], run: RunDocument) -> None:
+    """Raise DefinitionError for labels that do not say that they are of this run, where a verdict rests on them."""
+    unknown = next((each for each in labels if each.run != run.run_id), None)
+    if unknown is not None and any(True for _ in _asked(run)):
+        do = f"label its trials with `simeval label {run.run_id}`, or name the run in a column run"
+        raise DefinitionError(unknown.where or "labels", found="the label does not say of which run it is", do=do)
+
+
+def _asked(run: RunDocument) -> list[_Asked]:
+    ended = {title: len(each.judgements) >= each.sample_size for title, each in scenarios_of(run).items()}
+    return [
+        _Asked(key, requirement, requirement.by_people, run.seed, ended[key[0]])
+        for key, requirement in requirements_of(run).items()
+        if requirement.by_people is not None
+    ]
+
+
+def _verdict(asked: _Asked, labels: Mapping[int, bool | None], alpha: float | None) -> PeopleVerdict:
+    test, level = asked.test, asked.requirement.significance_level if alpha is None else alpha
+    order, counted = asked.order(), asked.counted
+    said = {index: labels[index] for index in order if index in labels}
+    good, missing = (
+        Labelled(*(sum(said.get(i, False) is value and counted[i] is kind for i in order) for kind in (True, False)))
+        for value in (True, None)
+    )
+    found = PeopleVerdict(
+        scenario=asked.key[0],
+        expectation=asked.key[1],
+        evaluator=asked.key[2],
+        share=test.bar,
+        outcome="inconclusive",
+        judged=test.judged,
+        judged_good=asked.judged_good,
+        wanted=len(order),
+        given=len(said),
+        dealt=test.deal(asked.judged_good),
+        good=good,
+        why=_open(asked, len(order) - len(said)),
+    )
+    if found.why:
+        return found
+    best = Labelled(good.good + missing.good, good.bad + missing.bad)
+    p, p_fail = test.p_above(asked.judged_good, good), test.p_below(asked.judged_good, best)
+    low, high = (test.interval(asked.judged_good, each, alpha=level) for each in (good, best))
+    outcome = decide(p, p_fail, level)
+    return replace(found, outcome=outcome, p_value=p, p_value_fail=p_fail, interval=(low[0], high[1]))
+
+
+def _open(asked: _Asked, missing: int) -> str:
+    """Say why nothing is concluded yet; empty where it is."""
+    if not asked.ended:
+        return "the run ended before all of its conversations: resume it, then label"
+    return f"{missing} labels are missing: `simeval label` goes on" if missing else ""

@@ -1,0 +1,146 @@
+"""`standard: people`: a run judges, people label the trials that are dealt, and `agree` gives the verdict."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simeval.analysis.judge_agreement import agreement
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
+from simeval.analysis.labels import labels_of, skipped_in
+from simeval.store.database import Database
+from simeval.store.feedback import FeedbackBook
+from simeval.store.runs import Runs
+from tests.support.command_line import simeval
+
+SUITE = """
+app: shop:app
+sample_size: 80
+scenarios:
+  - title: Bot tracks orders
+    given: A customer
+    when: The customer asks what the bot can do
+    then:
+      expected_behavior: Bot tracks orders, starts returns
+      evaluator: {type: success_rate, min_proportion: 0.8, standard: people, labels: 30}
+"""
+APP = """
+from itertools import count
+
+numbers = count()
+
+async def app(message, state):
+    number = state.setdefault("number", next(numbers))
+    return ("No idea." if number % {every} == 0 else "I track orders and start returns."), state
+"""
+IsGood = Callable[[LabelItem], bool | None]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of eighty trials in the store, of which the judge fails one in sixteen."""
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "shop.py").write_text(APP.format(every=16))
+    run = simeval(tmp_path, "run", "suite.yaml", "--seed", "1", "--json", "run.json", "-q")
+    assert run.returncode == 1, run.stderr
+    return tmp_path
+
+
+def labelled(folder: Path, is_good: IsGood, *, most: int | None = None) -> tuple[Any, int]:
+    """Label the trials that are dealt as a person would; return the report, and how many came."""
+    database = Database(str(folder / "simeval.db"))
+    try:
+        runs, book = Runs(database), FeedbackBook(database)
+        run_id = runs.find("last")
+        document = runs.document(run_id)
+        queue = LabelQueue(label_items(document, {}, label=None, size=5), book, rater="ann")
+        count = 0
+        while (item := queue.current) is not None and count != most:
+            said = is_good(item)
+            queue.skip("cannot tell") if said is None else queue.label(said)
+            count += 1
+        given = book.of_run(run_id)
+        return agreement(document, labels_of(given), skipped=skipped_in(given)), count
+    finally:
+        database.close()
+
+
+def reads(item: LabelItem) -> bool:
+    """Return whether the app told what it can do."""
+    return "I track orders" in " ".join(str(each.content) for each in item.conversation.messages)
+
+
+def test_the_judge_alone_concludes_nothing(folder: Path) -> None:
+    verdict = json.loads((folder / "run.json").read_text())["scenarios"][0]["expectations"][0]["verdicts"][0]
+
+    assert verdict["outcome"] == "inconclusive"
+    assert verdict["reason"] == "unlabelled"
+    assert verdict["n"] == 80
+    assert verdict["by_people"] == {"labels": 30, "share": 0.8}
+    assert "label 30 of its conversations" in verdict["explanation"]
+
+
+def test_labels_of_the_dealt_trials_prove_what_people_would_find(folder: Path) -> None:
+    report, count = labelled(folder, reads)
+    found = report.people[0]
+
+    assert count == found.wanted == found.dealt.total == 30
+    assert (found.judged, found.judged_good, found.outcome) == (80, 75, "pass")
+    assert found.p_value <= 0.05
+    assert found.interval[0] > 0.8
+    assert str(found).startswith("PASS  Bot tracks orders: ")
+    assert simeval(folder, "agree", "last").returncode == 0
+
+
+def test_people_who_find_it_bad_prove_the_opposite_of_the_judge(folder: Path) -> None:
+    report, _ = labelled(folder, lambda item: item.index % 3 == 0)
+    agreed = simeval(folder, "agree", "last", "--json", "agreed.json")
+
+    assert report.people[0].outcome == "fail"
+    assert agreed.returncode == 1
+    assert json.loads((folder / "agreed.json").read_text())["people"][0]["outcome"] == "fail"
+
+
+def test_it_stays_open_until_all_dealt_trials_have_a_label(folder: Path) -> None:
+    report, _ = labelled(folder, reads, most=12)
+
+    assert report.people[0].outcome == "inconclusive"
+    assert report.people[0].why == "18 labels are missing: `simeval label` goes on"
+
+
+def test_trials_that_nobody_can_tell_count_against_both_sides(folder: Path) -> None:
+    report, _ = labelled(folder, lambda item: None if item.index % 2 else reads(item))
+
+    assert report.people[0].outcome == "inconclusive"
+    assert report.people[0].given == 30
+    assert report.people[0].p_value > 0.05
+    assert report.people[0].p_value_fail > 0.05
+
+
+def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
+    planned = simeval(folder, "label", "last", "--plan")
+
+    assert planned.returncode == 0, planned.stderr
+    assert "the judge calls 75 of 80 good; people label 30" in planned.stdout
+    assert "they prove it with a chance of" in planned.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("labels: 30", "labels: 10"), "labels: found 10; give 14 or more"),
+        (("success_rate, min_proportion: 0.8", "mean, at_least: 5, bounds: [1, 10]"), "standard: found 'people'; use it with a requirement on a share"),
+    ],
+)
+def test_a_standard_that_nothing_can_be_proven_by_is_refused(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    (tmp_path / "suite.yaml").write_text(SUITE.replace(*change))
+    (tmp_path / "shop.py").write_text(APP.format(every=16))
+
+    run = simeval(tmp_path, "run", "suite.yaml", "--plan")
+
+    assert run.returncode == 2
+    assert told in " ".join(run.stderr.split())
