@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simeval.analysis.agreement_report import AgreementReport, JudgeAgreement, trust_in
 from simeval.analysis.labels import HIGHEST, LOWEST, Judged, Label, judged_in, read_labels, transcript_of
-from simeval.analysis.people_standard import people_verdicts, require_of_run
+from simeval.analysis.people_standard import PeopleVerdict, people_verdicts, require_of_run
 from simeval.analysis.saved_run import Key, RequirementOutcomes, Source, read_file, read_suite, scenarios_of
 from simeval.analysis.stratified_labels import HOLDS, StratifiedLabels, stratified_in
 from simeval.core.arrays import Floats
@@ -22,6 +22,7 @@ from simeval.core.labelled_examples import transcript_key
 from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError
+from simeval.evaluators.verdicts import PEOPLE
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.stats.agreement import BootstrapInterval, bootstrap_by_cluster, cohen_kappa, confusion, krippendorff_alpha
 from simeval.stats.calibration import corrected_rate
@@ -65,6 +66,7 @@ def agreement(
         for evaluator, requirement in list(judged[key].items())[: 1 if key[1] in stratified else None]
     ]
     firsts = {each.key[:2]: each for each in reversed(kept)}
+    people = people_verdicts(run, _majorities(firsts.values(), skipped))
     return AgreementReport(
         run_id=run.run_id,
         judge=run.models.get("judge", ""),
@@ -72,10 +74,20 @@ def agreement(
         raters=tuple(dict.fromkeys(label.rater for label in given)),
         significance_level=alpha,
         examples=len(used),
-        entries=tuple(_agreement(each, alpha) for each in kept),
-        people=people_verdicts(run, _majorities(firsts.values(), skipped)),
+        entries=tuple(_of_people(_agreement(each, alpha), people) for each in kept),
+        people=people,
         overall=_overall([firsts[key] for key in matched], alpha) if len(matched) > 1 and not stratified else None,
     )
+
+
+def _of_people(entry: JudgeAgreement, people: Iterable[PeopleVerdict]) -> JudgeAgreement:
+    """Return an entry with the interval of its verdict of people, if there is one."""
+    key = entry.scenario, entry.expectation, entry.evaluator
+    for found in people:
+        if found.interval and key == (found.scenario, found.expectation, found.evaluator):
+            low, high = found.interval
+            return replace(entry, rate=replace(entry.rate, lower=low, upper=high, method=PEOPLE))
+    return entry
 
 
 def _majorities(

@@ -10,6 +10,8 @@ from simeval.analysis.labels import Label
 from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of, scenarios_of
 from simeval.core import seeds
 from simeval.core.counted import say_p, show_share
+from simeval.core.tables import indent, line_of
+from simeval.core.terminal import printed_room
 from simeval.core.trial import Outcome
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import POWER, decide
@@ -58,7 +60,7 @@ class PeopleVerdict:
             low, high = (show_share(round(end, 3)) for end in self.interval)
             p = self.p_value_fail if self.outcome == "fail" else self.p_value
             lines.append(f"  people would find {low} to {high} good; {say_p(p)} (exact test)")
-        return "\n".join([*lines, *([f"  {self.why}"] if self.why else [])])
+        return _wrapped([*lines, *([f"  {self.why}"] if self.why else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ def _planned(asked: _Asked, judge: Judge) -> str:
         f"what is bad, people would find {show_share(round(rate, 3))} good",
     ]
     if rate <= test.bar:
-        return "\n".join([*lines, "  that is not above the bar: no number of labels is likely to prove it"])
+        return _wrapped([*lines, "  that is not above the bar: no number of labels is likely to prove it"])
     chance = chance_to_pass(test, good, chances, alpha=alpha)
     enough = labels_for(test.judged, good, test.bar, chances, alpha=alpha, power=POWER)
     alone = n_for_power(test.bar, rate, alpha=alpha, power=POWER)
@@ -155,8 +157,14 @@ def _planned(asked: _Asked, judge: Judge) -> str:
     proven = f"they prove it with a chance of {show_share(round(chance, 2))}"
     lines.append(f"  then {proven}; for {show_share(POWER)} {words}")
     if alone is not None and (enough is None or alone <= enough):
-        lines.append(f"  {alone} labels of a random sample would do without the judge: it is worth nothing here")
-    return "\n".join(lines)
+        lines.append(f"  {alone} labels of a random sample would do, without the judge")
+    return _wrapped(lines)
+
+
+def _wrapped(lines: Sequence[str]) -> str:
+    """Join a head and lines below it, wrapped at the width of the terminal."""
+    width = line_of(printed_room())
+    return "\n".join(indent(line.lstrip(), len(line) - len(line.lstrip()), width=width) for line in lines)
 
 
 def require_of_run(labels: Sequence[Label], run: RunDocument) -> None:

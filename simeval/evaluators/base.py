@@ -358,7 +358,7 @@ class ShareEvaluator(Evaluator):
         require_size(n_max, f"{type(self).__name__}.running_test: n_max")
         require_one_of(stop, (None, *get_args(StopAt)), f"{type(self).__name__}.running_test: stop")
         if self.standard == "people":
-            return super().running_test(n_max)
+            return FixedSampleTest(self.describe(), n_max, self.evaluate, meets=self.meets)
         if self.early_stopping is not False:
             plan = self.plan(n_max, stop=stop)
             return SequentialTest(self.describe(), plan, self, self.method(plan))

@@ -10,6 +10,7 @@ import pytest
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
 from simeval.analysis.labels import labels_of, skipped_in
+from simeval.stats.people import Labelled
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
 from simeval.store.runs import Runs
@@ -43,14 +44,14 @@ def folder(tmp_path: Path) -> Path:
     """A run of eighty trials in the store, of which the judge fails one in sixteen."""
     (tmp_path / "suite.yaml").write_text(SUITE)
     (tmp_path / "shop.py").write_text(APP.format(every=16))
-    run = simeval(tmp_path, "run", "suite.yaml", "--seed", "1", "--json", "run.json", "-q")
+    run = simeval(tmp_path, "run", "suite.yaml", "--seed", "1", "--concurrency", "1", "--json", "run.json", "-q")
     assert run.returncode == 1, run.stderr
     return tmp_path
 
 
 def labelled(folder: Path, is_good: IsGood, *, most: int | None = None) -> tuple[Any, int]:
     """Label the trials that are dealt as a person would; return the report, and how many came."""
-    database = Database(str(folder / "simeval.db"))
+    database = Database(str(folder / ".simeval" / "simeval.db"))
     try:
         runs, book = Runs(database), FeedbackBook(database)
         run_id = runs.find("last")
@@ -87,7 +88,8 @@ def test_labels_of_the_dealt_trials_prove_what_people_would_find(folder: Path) -
     found = report.people[0]
 
     assert count == found.wanted == found.dealt.total == 30
-    assert (found.judged, found.judged_good, found.outcome) == (80, 75, "pass")
+    assert (found.judged, found.outcome) == (80, "pass")
+    assert found.good == Labelled(found.dealt.good, 0)  # the judge is right
     assert found.p_value <= 0.05
     assert found.interval[0] > 0.8
     assert str(found).startswith("PASS  Bot tracks orders: ")
@@ -123,7 +125,7 @@ def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
     planned = simeval(folder, "label", "last", "--plan")
 
     assert planned.returncode == 0, planned.stderr
-    assert "the judge calls 75 of 80 good; people label 30" in planned.stdout
+    assert "of 80 good; people label 30" in planned.stdout
     assert "they prove it with a chance of" in planned.stdout
 
 
@@ -131,7 +133,10 @@ def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
     ("change", "told"),
     [
         (("labels: 30", "labels: 10"), "labels: found 10; give 14 or more"),
-        (("success_rate, min_proportion: 0.8", "mean, at_least: 5, bounds: [1, 10]"), "standard: found 'people'; use it with a requirement on a share"),
+        (
+            ("success_rate, min_proportion: 0.8", "mean, at_least: 5, bounds: [1, 10]"),
+            "standard: found 'people'; use it with a requirement on a share",
+        ),
     ],
 )
 def test_a_standard_that_nothing_can_be_proven_by_is_refused(
@@ -140,7 +145,7 @@ def test_a_standard_that_nothing_can_be_proven_by_is_refused(
     (tmp_path / "suite.yaml").write_text(SUITE.replace(*change))
     (tmp_path / "shop.py").write_text(APP.format(every=16))
 
-    run = simeval(tmp_path, "run", "suite.yaml", "--plan")
+    run = simeval(tmp_path, "run", "suite.yaml", "-q")
 
     assert run.returncode == 2
     assert told in " ".join(run.stderr.split())
