@@ -36,9 +36,8 @@ def main() -> None:
     passing = _edge(test, lambda good, found: test.p_above(good, found) <= LEVEL, rises=True)
     failing = _edge(test, lambda good, found: test.p_below(good, found) <= LEVEL, rises=False)
     alone = float(power(test.labels, test.bar, options.rate, alpha=LEVEL))
-    print(
-        f"{test.judged} judged, {test.labels} labels, bar {test.bar:g}; labels alone prove {options.rate:g}: {alone:.3f}"
-    )
+    print(f"{test.judged} judged, {test.labels} labels, bar {test.bar:g}")
+    print(f"labels alone prove a rate of {options.rate:g} with a chance of {alone:.3f}")
     print(f"{'judge':>12}{'passes':>10}{'fails':>10}{'proves':>10}")
     worst = 0.0
     for sensitivity, specificity in product(SENSITIVITIES, SPECIFICITIES):

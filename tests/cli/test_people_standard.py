@@ -10,6 +10,7 @@ import pytest
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
 from simeval.analysis.labels import labels_of, skipped_in
+from simeval.analysis.saved_run import read_suite
 from simeval.stats.people import Labelled
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
@@ -55,7 +56,7 @@ def labelled(folder: Path, is_good: IsGood, *, most: int | None = None) -> tuple
     try:
         runs, book = Runs(database), FeedbackBook(database)
         run_id = runs.find("last")
-        document = runs.document(run_id)
+        document = read_suite(runs.document(run_id), "run")
         queue = LabelQueue(label_items(document, {}, label=None, size=5), book, rater="ann")
         count = 0
         while (item := queue.current) is not None and count != most:
