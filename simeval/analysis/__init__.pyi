@@ -18,6 +18,7 @@ from .many_runs import compare_many as compare_many
 from .many_runs import encode_many as encode_many
 from .merging import merge as merge
 from .past_design import planned_from as planned_from
+from .people_standard import PeopleVerdict as PeopleVerdict
 from .saved_run import SavedExperiment as SavedExperiment
 from .saved_run import SavedRun as SavedRun
 from .saved_run import SavedScenario as SavedScenario

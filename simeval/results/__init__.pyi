@@ -19,6 +19,7 @@ from .document import ExpectationDocument as ExpectationDocument
 from .document import ExperimentDocument as ExperimentDocument
 from .document import Finding as Finding
 from .document import MetricDocument as MetricDocument
+from .document import PeopleStandard as PeopleStandard
 from .document import Requirement as Requirement
 from .document import RunDocument as RunDocument
 from .document import ScenarioDocument as ScenarioDocument
