@@ -171,7 +171,7 @@ def require_of_run(labels: Sequence[Label], run: RunDocument) -> None:
     """Raise DefinitionError for labels that do not say that they are of this run, where a verdict rests on them."""
     unknown = next((each for each in labels if each.run != run.run_id), None)
     if unknown is not None and any(True for _ in _asked(run)):
-        do = f"label its trials with `simeval label {run.run_id}`, or name the run in a column run"
+        do = f"label its trials with `simeval people label {run.run_id}`, or name the run in a column run"
         raise DefinitionError(unknown.where or "labels", found="the label does not say of which run it is", do=do)
 
 
@@ -219,4 +219,4 @@ def _open(asked: _Asked, missing: int) -> str:
     """Say why nothing is concluded yet; empty where it is."""
     if not asked.ended:
         return "the run ended before all of its conversations: resume it, then label"
-    return f"{missing} labels are missing: `simeval label` goes on" if missing else ""
+    return f"{missing} labels are missing: `simeval people label` goes on" if missing else ""

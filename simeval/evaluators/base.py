@@ -47,7 +47,7 @@ class Evaluator(AnswersOriginals, ABC):
     rates. `evaluate` is always the test of a fixed sample.
 
     With the `standard` "people" a requirement on a share is on the rate that people would find. The whole sample is
-    judged, people label as many of its trials as `labels` says (100 by default), and then `simeval agree` concludes.
+    judged, and people label `labels` of its trials (100 by default). Then `simeval people agree` concludes.
     """
 
     originals = OF_EVALUATORS

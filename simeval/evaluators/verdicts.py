@@ -141,7 +141,7 @@ def _explain_mean(outcome: Outcome, observed: str, p_fail: float, ended: Ended) 
 
 def unlabelled(verdict: Verdict, labels: int) -> Verdict:
     """Return the verdict of a judge as that of people who have not labelled its trials yet: it is open."""
-    why = f"people decide: label {labels} of its conversations with `simeval label`"
+    why = f"people decide: label {labels} of its conversations with `simeval people label`"
     return replace(
         verdict,
         outcome="inconclusive",

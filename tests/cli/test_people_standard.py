@@ -94,12 +94,12 @@ def test_labels_of_the_dealt_trials_prove_what_people_would_find(folder: Path) -
     assert found.p_value <= 0.05
     assert found.interval[0] > 0.8
     assert str(found).startswith("PASS  Bot tracks orders: ")
-    assert simeval(folder, "agree", "last").returncode == 0
+    assert simeval(folder, "people", "agree", "last").returncode == 0
 
 
 def test_people_who_find_it_bad_prove_the_opposite_of_the_judge(folder: Path) -> None:
     report, _ = labelled(folder, lambda item: item.index % 3 == 0)
-    agreed = simeval(folder, "agree", "last", "--json", "agreed.json")
+    agreed = simeval(folder, "people", "agree", "last", "--json", "agreed.json")
 
     assert report.people[0].outcome == "fail"
     assert agreed.returncode == 1
@@ -110,7 +110,7 @@ def test_it_stays_open_until_all_dealt_trials_have_a_label(folder: Path) -> None
     report, _ = labelled(folder, reads, most=12)
 
     assert report.people[0].outcome == "inconclusive"
-    assert report.people[0].why == "18 labels are missing: `simeval label` goes on"
+    assert report.people[0].why == "18 labels are missing: `simeval people label` goes on"
 
 
 def test_trials_that_nobody_can_tell_count_against_both_sides(folder: Path) -> None:
@@ -123,7 +123,7 @@ def test_trials_that_nobody_can_tell_count_against_both_sides(folder: Path) -> N
 
 
 def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
-    planned = simeval(folder, "label", "last", "--plan")
+    planned = simeval(folder, "people", "label", "last", "--plan")
 
     assert planned.returncode == 0, planned.stderr
     assert "of 80 good; people label 30" in planned.stdout
