@@ -77,8 +77,13 @@ def _others(text: str, language: str, start: int, turn: int) -> Iterator[tuple[s
             made = other(found, turn, text)
             if made is not None and made != found[0]:
                 value = _Value(found.span(), made)
-                if not any(map(value.overlaps, shut)):
+                if not (any(map(value.overlaps, shut)) or _is_left(text, found)):
                     yield rule, value
+
+
+def _is_left(text: str, found: re.Match[str]) -> bool:
+    """Return whether a value is the first of a change, such as "from Monday to Friday"."""
+    return bool(_FROM.search(text[: found.start()]) and _ONTO.match(text[found.end() :]))
 
 
 def _put(text: str, values: Sequence[_Value]) -> str:
@@ -192,10 +197,11 @@ _SPAN = (
     rf"(?<![A-Za-z0-9_.,:$€£/-])(?P<first>\d{{1,2}})(?P<a>(?::\d\d)?(?: ?[ap]\.?m\.?)?(?: Uhr)?) ?(?P<to>{_TO}) ?"
     r"(?P<second>\d{1,2})(?P<b>(?::\d\d)?(?: ?[ap]\.?m\b\.?)?)(?![\d.,/%]*\d|[^\W\d])"
 )
-_FROM = re.compile(r"(?:\bfrom|\bbetween|\bvon|\bdalle|\bde|\bdas|\bdesde|\bzwischen) $", re.IGNORECASE)
+_FROM = re.compile(r"\b(?:from|between|von|vom|zwischen|dalle|dal|da|de|del|do|das|desde|du|van) $", re.IGNORECASE)
+_ONTO = re.compile(r" (?:to|onto|auf|bis|a|al|ao|au|à|para|naar|tot) ")
 _CLOCK = (
     r"(?<![\d.,:$€£])(?P<hour>[01]?\d|2[0-3])(?P<rest>(?::| ?h ?)[0-5]\d(?!\d)(?: ?[ap]\.?m\b\.?)?"
-    r"| ?[ap]\.?m\b\.?| o'clock| ?Uhr| ?h\b| ?heures\b| ?ore\b| ?horas\b|時|点)"
+    r"| ?[ap]\.?m\b\.?| o'clock| ?Uhr| ?uur| ?h\b| ?heures\b| ?ore\b| ?horas\b|時|点)"
 )
 _HOUR = r"(?:(?<=\ba las )|(?<=\bàs )|(?<=\balle ))(?P<hour>1?\d|2[0-3])(?P<rest>)(?![\d.,:h]*\d)"
 _AMOUNT = (

@@ -70,7 +70,7 @@ _NOT = re.compile(
     rf"|refrains? from) {_ADVERB}(?P<verb>[a-z-]+)(?P<rest>.*)$",
     re.IGNORECASE,
 )
-_TO = rf"(?: (?:to )?(?:the |an? )?(?:user|customer|them|him|her|you|{ROLES})\b)?"
+_TO = rf"(?: (?:to )?(?:(?:the |an? )?(?:user|customer|them|him|her|you|{ROLES})\b|(?:the|an?) \w+(?= that\b)))?"
 _SAYS = re.compile(
     rf"^{_ADVERB}(?:(?:says?|said|tells?|told|states?|stated|confirms?|confirmed|mentions?|mentioned|informs?|informed|"
     r"communicates?|communicated|explains?|explained|answers?|answered|repl(?:y|ies|ied)|responds?|notes?|points? out|"
@@ -90,7 +90,7 @@ _ASKS = re.compile(
 )
 _BIDS = re.compile(
     rf"^{_ADVERB}(?:tell|ask|advise|remind|instruct|urge|encourage|direct|invite|recommend|warn)s?"
-    rf" (?:the |an? )?(?:user|customer|them|him|her|{ROLES}) (?P<not>not )?to (?P<act>.+)$",
+    r" (?:(?:the|an?) \w+|users?|customers?|them|him|her) (?P<not>not )?to (?P<act>.+)$",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
@@ -121,6 +121,10 @@ _TOLD = re.compile(  # the assistant speaks, whoever listens
     r"|it is (?:\w+ )?(?:said|stated|clear|confirmed|explained|mentioned|told) that) (?P<said>.+)$",
     re.IGNORECASE,
 )
+_ANSWER = re.compile(
+    r"^(?:the )?(?:\w+ )?(?:answer|reply|response)(?: (?:should|must|has to|is to) be| is):? (?P<said>.+)$",
+    re.IGNORECASE,
+)
 _DISCLOSES = frozenset("tell say state reveal share disclose show name".split())  # noqa: SIM905
 _OFFERS = frozenset("offer give provide recommend suggest".split())  # noqa: SIM905
 _INWARD = frozenset(  # acts that nobody claims to have done while doing them
@@ -143,6 +147,8 @@ def _of_sentence(sentence: str) -> list[Statement]:
     """Return the statements of a sentence about the assistant, or of one about the world."""
     if told := _TOLD.match(sentence):
         return _said(told["said"])
+    if (answer := _ANSWER.match(sentence)) and changed(good := f"The answer is {answer['said']}.", "en"):
+        return [Statement(good)]
     subject = _SUBJECT.match(sentence)
     if subject is None and (_SAYS.match(sentence) or _GIVES.match(sentence) or _ASKS.match(sentence)):
         return _of_clause(f"{sentence[0].lower()}{sentence[1:]}")  # "Says that ..."
@@ -477,7 +483,7 @@ def third_person(expectation: str, language: str) -> str:
     if language != "en":
         return _sentence(text)
     subject = _SUBJECT.match(text)
-    if subject is None or _ENDS.search(text) or _NOT.match(text[subject.end() :].strip()):
+    if subject is None or _ANSWER.match(text) or _ENDS.search(text) or _NOT.match(text[subject.end() :].strip()):
         return ""
     will = "will " if subject["must"] else ""
     return _sentence(f"our assistant {will}{_to_user(text[subject.end() :].strip())}")
