@@ -16,6 +16,7 @@ from simeval.core.run_records import Start
 from simeval.core.trial import MOST_ANEW
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import UserTurn
+from simeval.models.protocol.request import ModelRequest
 from simeval.results.junit import junit_xml
 from simeval.results.suite import encode_suite
 from simeval.results.users import HOW_THEY_ENDED
@@ -121,6 +122,21 @@ async def test_a_fault_makes_a_trial_missing_for_all_its_expectations() -> None:
         assert judgement.failure
         assert (judgement.failure.stage, judgement.failure.cause) == ("simulator", "user_fault")
         assert judgement.conversation.ended == "goal_satisfied"
+
+
+async def test_the_auditor_reads_what_the_user_could_not_know() -> None:
+    read: list[str] = []
+
+    def audit(request: ModelRequest) -> object:
+        read.append(str(request.messages()[-1]["content"]))
+        return audit_reply()
+
+    tested = suite()
+    await engine(erring(0), audit=audit, audit_users=1.0).evaluate(tested, app)
+
+    secrets = [each.behaviour for each in tested.expectations if each.behaviour]
+    assert len(read) > 10
+    assert all(secret in text for text in read for secret in secrets)
 
 
 async def test_above_the_share_that_is_allowed_nothing_is_concluded() -> None:

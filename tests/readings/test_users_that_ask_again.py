@@ -8,6 +8,7 @@ import pytest
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, WritingStyleConfig
 from simeval.core.conversation import Conversation, Message
 from simeval.engine.users.faults import find_faults
+from simeval.models.protocol.model import Request
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +42,39 @@ async def test_an_app_that_never_understands_fails_though_its_user_asks_in_the_s
     result = await engine.evaluate(scenario(), lambda message: TENTS)
 
     assert (result.outcome, result.users.faulty) == ("fail", 0)
+
+
+IN_OTHER_WORDS = (ARRIVES, "I asked when F1001 gets here.", "On which day is F1001 delivered?", "So when is it here?")
+
+
+@pytest.mark.parametrize("asked", [(ARRIVES,) * 4, IN_OTHER_WORDS], ids=["the same words", "other words"])
+async def test_misunderstood_conversations_all_count_however_the_user_asks(
+    asked: tuple[str, ...],
+) -> None:
+    def user(request: Request) -> dict[str, Any]:
+        said = str(request.messages())
+        caller = "of unit A" if request.seed % 5 == 0 else "of unit B"
+        if "arrives on Friday" in said:
+            return user_reply("Thanks!")
+        return user_reply(f"{asked[min(said.count(TENTS), 3)]} The customer {caller}", goes_on=True)
+
+    judge = ScriptedModel(
+        {"judge": lambda request: judge_reply(9 if "F1001 arrives on Friday." in str(request.messages()) else 1)},
+        name="scripted/judge",
+    )
+    style = WritingStyleConfig(enabled=False)
+    options: dict[str, Any] = {"store": None, "rubric_folder": None, "on_failed_control": "off"}
+    engine = Engine(judge, ScriptedModel({"user": user}), writing_style_config=style, early_stopping=False, **options)
+
+    result = await engine.evaluate(
+        scenario(), lambda message: TENTS if "unit A" in message else "Order F1001 arrives on Friday."
+    )
+
+    misunderstood = sum(trial.seed % 5 == 0 for trial in (each.trial for each in result.judgements))
+    verdict = result.verdicts[0]
+    assert 0 < misunderstood < 20
+    assert (result.users.faulty, verdict.missing, verdict.n) == (0, 0, 20)
+    assert verdict.estimate == pytest.approx(1 - misunderstood / 20)
 
 
 @pytest.mark.parametrize(

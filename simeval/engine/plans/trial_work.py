@@ -245,7 +245,9 @@ class Cast:
         """Return the work of the auditor, which looks at a share of the conversations."""
 
         def size(messages: int) -> float:
-            told: dict[str, Any] = {"given": plan.scenario.given, "when": plan.scenario.when, "ended": "turn_limit"}
+            of = plan.scenario
+            told: dict[str, Any] = {"given": of.given, "when": of.when, "ended": "turn_limit"}
+            told["expected"] = "\n".join(each.behaviour for each in of.expectations if each.behaviour)
             return tokens_of(AuditRequest(**told, conversation=_talk(messages), prompt=self.prompts["audit"]))
 
         prompt, reply = _grown(size, 2 * turns), REASONING_TOKENS + FRAME_TOKENS

@@ -43,6 +43,7 @@ class Auditor:
         request = AuditRequest(
             given=scenario.given,
             when=scenario.when,
+            expected="\n".join(each.behaviour for each in scenario.expectations if each.behaviour),
             conversation=held.conversation.messages,
             ended=held.conversation.ended,
             seed=held.trial.seed,

@@ -271,10 +271,14 @@ def _last(prompt: Prompt, moment: Moment, untold: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest(ModelRequest):
-    """Asks a judge whether the simulated user of a conversation did its part."""
+    """Asks a judge whether the simulated user of a conversation did its part.
+
+    `expected` is the behaviour that the user cannot know; without one it is "".
+    """
 
     given: str
     when: str
+    expected: str = ""
     conversation: Sequence[Message]
     ended: str
     max_tokens: int | None = 800
@@ -288,6 +292,7 @@ class AuditRequest(ModelRequest):
             "user",
             given=tagged("given", self.given),
             when=tagged("when", self.when),
+            expected=tagged("expected", self.expected) if self.expected else None,
             conversation=render_transcript(self.conversation),
             ended=tagged("ended", self.ended),
         )

@@ -40,7 +40,7 @@ USER = source_of("user")
 # write both here.
 READ = {
     "attack": ("2", "f469f5774346"),
-    "audit": ("2", "7c8c605a42f9"),
+    "audit": ("3", "2ef8304ee597"),
     "criteria": ("3", "87be27a29419"),
     "judge": ("5", "b6fdee7135ab"),
     "criterion_label": ("3", "0fe441e5e72b"),
@@ -62,7 +62,7 @@ def rendered() -> Mapping[str, str]:
         "seed": 1,
     }
     requests: list[Asked] = [
-        AuditRequest(given="G", when="W", conversation=said, ended="gave_up", seed=1),
+        AuditRequest(given="G", when="W", expected="E", conversation=said, ended="gave_up", seed=1),
         CriteriaRequest(given="G", when="W", criteria={"1": "C"}, reply=Reply, conversation=said, seed=1),
         GradeRequest(**rated),
         LabelGradeRequest(**rated),
@@ -95,7 +95,9 @@ def test_what_models_read_changes_with_the_version_of_a_prompt_only() -> None:
 
 def test_no_prompt_has_a_placeholder_that_nothing_fills() -> None:
     for text in rendered().values():
-        assert not [name for name in ("given", "when", "conversation", "data_notice") if f"{{{name}}}" in text]
+        assert not [
+            name for name in ("given", "when", "expected", "conversation", "data_notice") if f"{{{name}}}" in text
+        ]
 
 
 def test_a_printed_prompt_that_is_given_back_is_the_same() -> None:

@@ -69,7 +69,7 @@ def test_no_text_of_a_scenario_adds_or_closes_an_element(given: str, when: str, 
 def test_no_text_adds_or_closes_an_element_of_the_audits_and_the_rubrics_prompts(a: str, b: str, c: str) -> None:
     def tags(one: str, two: str, three: str) -> list[str]:
         said = conversation("hi", three).messages
-        audit = AuditRequest(given=one, when=two, conversation=said, ended="gave_up", seed=1)
+        audit = AuditRequest(given=one, when=two, expected=f"E {three}", conversation=said, ended="gave_up", seed=1)
         rubric = RubricRequest(given=one, when=two, expected_behavior=three)
         return tags_of(user_part(audit)) + tags_of(user_part(rubric))
 
