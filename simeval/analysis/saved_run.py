@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +169,7 @@ def requirements_of(run: RunDocument) -> dict[Key, RequirementOutcomes]:
 
 def _outcomes(scenario: ScenarioDocument, label: str, verdict: Requirement) -> RequirementOutcomes:
     found = ((trial.trial.index, scenario.scores(trial).get(label)) for trial in scenario.judgements)
-    scores = {index: score.value for index, score in found if score and not isnan(score.value)}
+    scores = {index: score.value for index, score in found if score}
     chart = verdict.chart
     if chart is None:
         early = scenario.trials < scenario.sample_size

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import inf, isfinite, nan
+from math import inf, isfinite
 from typing import Any
 
 from simeval.core.serialization import Json, decode_conversation
@@ -97,18 +97,21 @@ def _verdict(found: Mapping[str, Any]) -> Json:
 def _trial(place: int, found: Mapping[str, Any], labels: Sequence[str], failures: Sequence[Failure]) -> Judgement:
     """Return a trial of the scenario at a place of its suite; a missing measurement has one of its `failures`."""
     scores: Mapping[str, Json] = found["scores"]
-    lost = [label for label in labels if label not in scores]
-    missing = {label: failures[min(at, len(failures) - 1)] if failures else UNNEEDED for at, label in enumerate(lost)}
+    results = [_result(scores[label]) if label in scores else UNNEEDED for label in labels]
+    lost = [at for at, result in enumerate(results) if isinstance(result, Failure)] if failures else []
+    for number, at in enumerate(lost):
+        results[at] = failures[min(number, len(failures) - 1)]
     return Judgement(
         trial=Trial(place, found["index"], int(found.get("seed") or 0)),
         conversation=decode_conversation({"turns": (), **found}),
-        results=tuple(missing.get(label) or _score(scores[label]) for label in labels),
+        results=tuple(results),
     )
 
 
-def _score(found: Json) -> Score:
-    value = found["score"]
-    if value is not None and not isfinite(value):
+def _result(found: Json) -> Score | Failure:
+    value, reasoning = found["score"], found.get("reasoning") or ""
+    if value is None:  # as older versions wrote a number that is not finite
+        return Failure(stage="scorer", error=reasoning or "the result has no number", cause="")
+    if not isfinite(value):
         raise ValueError(f"a score should be a finite number, found {value}")
-    number = nan if value is None else value
-    return Score.of(number, reasoning=found.get("reasoning") or "", details=found.get("details"))
+    return Score.of(value, reasoning=reasoning, details=found.get("details"))

@@ -47,7 +47,7 @@ def _worst(trial: Judgement, found: Score | None, terminal: Terminal, known: str
         said = f": {one_line('; '.join(failures))}" if failures else ""
     else:
         reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
-        said = "" if isnan(found.value) else f", score {show_number(found.value)}{reasoning}"
+        said = f", score {show_number(found.value)}{reasoning}"
     head = terminal.wrap(f"worst conversation (trial {trial.trial.index}){said}", first="    ", rest="      ")
     answer = first_answer(found.details) if found else None
     return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES, answer=answer)]
@@ -73,7 +73,7 @@ def has_failed(scenario: ScenarioDocument, trial: Judgement) -> bool:
     scored = [(each, scores[each.label].value) for each in scenario.expectations if each.label in scores]
     if trial.conversation.ended == "cut":
         return False
-    return bool(trial.failures) or any(isnan(score) or not each.is_met_by(score) for each, score in scored)
+    return bool(trial.failures) or any(not each.is_met_by(score) for each, score in scored)
 
 
 def conversations_text(found: Iterable[tuple[ScenarioDocument, Judgement]], terminal: Terminal = PLAIN) -> str:
@@ -113,7 +113,7 @@ def _judged(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) ->
     scores = scenario.scores(trial)
     for expectation in scenario.expectations:
         found = scores.get(expectation.label)
-        if found is None or isnan(found.value):
+        if found is None:
             continue
         is_met = expectation.is_met_by(found.value)
         sign = terminal.paint("✓" if is_met else "✗", "green" if is_met else "red")
