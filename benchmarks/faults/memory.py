@@ -15,13 +15,15 @@ import argparse
 import asyncio
 import ctypes
 import gc
+import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,16 +39,33 @@ from simeval.suites.apps.http_app import HttpApp
 
 ROOT = Path(__file__).resolve().parents[2]
 PIECE, GIGABYTE = b"and on " * 10_000, 1_000_000_000
-EVENTS = {"stream": b"data: %b\n\n" % PIECE, "tokens": b'data: {"token": "and on"}\n\n' * 1000}
+EVENTS = {"stream": b'data: {"token": "%b"}\n\n' % PIECE, "tokens": b'data: {"token": "and on"}\n\n' * 1000}
 BODIES = ("ordinary", "endless", "stream", "tokens", "gigabyte", "bomb")
-ROADS = ("app", "openai-compatible/judge", "openai/judge", "anthropic/claude-haiku-4-5", "amazon_nova/judge")
+DIRECT = "openai-compatible/judge"
+ROADS = (
+    *("app", DIRECT, "openai/judge", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash", "ollama_chat/judge"),
+    "amazon_nova/judge",
+)
 TRIALS, ALLOWED_MB = 20, 150
 ANSWER = "I answer questions, book meetings and translate texts."
-RATED = '{"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "{\\"rating\\": 8}"}}]}'
-OF_ANTHROPIC = (
-    '{"id": "1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "'
-)
-OF_ANTHROPIC += '{\\"rating\\": 8}"}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}'
+RATING = json.dumps({"rating": 8})
+RATED: Mapping[str, Any] = {
+    "messages": {
+        "id": "1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": RATING}],
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    },
+    "generateContent": {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": RATING}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+    },
+    "chat": {"reply": ANSWER, "message": {"role": "assistant", "content": RATING}, "done": True},
+    "completions": {"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": RATING}}]},
+}  # by the last word of the path: as Anthropic, Gemini, Ollama and the app, and all others answer
 EVALUATIONS, SETTLED, CACHES_MB = 300, 50, 15
 
 
@@ -63,9 +82,7 @@ async def serve() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         match kind := request.match_info["kind"]:
             case "ordinary":
-                said = {"chat": f'{{"reply": "{ANSWER}"}}', "v1/messages": OF_ANTHROPIC}
-                text = said.get(request.match_info["rest"], RATED)
-                return web.Response(text=text, content_type="application/json")
+                return web.json_response(RATED.get(re.split("[/:]", request.path)[-1], {}))
             case "bomb":
                 headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
                 return web.Response(body=packed, headers=headers)
@@ -94,10 +111,11 @@ async def serve() -> None:
 async def hold(road: str, url: str) -> None:
     """Hold the trials of one run, and print the peak of this process in megabytes."""
     judge = "offline/judge" if road == "app" else road
+    options = {"api_base": url, "api_key": "none"} | ({} if road in ("app", DIRECT) else {"transport": "litellm"})
     engine = Engine(
         judge,
         "offline/user",
-        model_options=None if road == "app" else {"api_base": url, "api_key": "none"},
+        model_options=None if road == "app" else options,
         retry_config=RetryConfig(max_attempts=2, backoff_multiplier=0.01, max_backoff_seconds=0.02),
         seed=1,
         store=None,

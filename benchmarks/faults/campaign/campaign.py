@@ -108,7 +108,7 @@ def _failed(report: Report, last: RunAttempt) -> Report:
 
 
 def ending(status: int | None) -> str:
-    """Say how a attempt ended."""
+    """Say how an attempt ended."""
     if status is None:
         return "NOT by itself"
     return f"by itself, status {status}" if status >= 0 else f"killed by signal {-status}"

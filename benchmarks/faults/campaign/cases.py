@@ -76,14 +76,14 @@ class RunAttempt:
     def wait(self, seconds: float = LONGEST_SECONDS) -> int | None:
         """Wait for the end and give the exit status; None where there was none in time, and it had to be killed."""
         self.process.join(timeout=seconds)
-        if self.must_exist:
+        if self.is_running:
             self.kill()
             return None
         return self.process.exitcode
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
-        if self.process.pid is not None and self.must_exist:
+        if self.process.pid is not None and self.is_running:
             os.kill(self.process.pid, number)
 
     def kill(self) -> None:
@@ -92,7 +92,7 @@ class RunAttempt:
         self.process.join()
 
     @property
-    def must_exist(self) -> bool:
+    def is_running(self) -> bool:
         """Whether it has not ended."""
         return self.process.exitcode is None
 
@@ -181,7 +181,7 @@ class Case:
         """Wait until the store has the run of this attempt, and so many more scores; or the attempt has ended."""
         deadline = monotonic() + BEGINNING_SECONDS
         wanted = len(self.notes.of("score")) + scores
-        while monotonic() < deadline and attempt.must_exist:
+        while monotonic() < deadline and attempt.is_running:
             notes = self.notes
             if len(notes.of("run")) > self._begun and len(notes.of("score")) >= wanted:
                 return

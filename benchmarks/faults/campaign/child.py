@@ -14,7 +14,7 @@ from typing import Any, Self
 from tqdm import tqdm
 
 from benchmarks.faults.campaign.notes import NoteBook
-from benchmarks.faults.campaign.work import MEASURED
+from benchmarks.faults.campaign.work import MEASURED, STUCK
 from simeval.cli.main import main as simeval
 from simeval.store.database import Database
 from simeval.store.journal import Entry
@@ -28,10 +28,11 @@ class Faults:
     """What is different in a process.
 
     `largest_file` is how many bytes a file may have, `clock_jumps` whether the time of day jumps, `reconnect_seconds`
-    for how long a lost store is looked for.
+    for how long a lost store is looked for, `is_stuck` whether the app swallows its end.
     """
 
     largest_file: int | None = None
+    is_stuck: bool = False
     clock_jumps: bool = False
     reconnect_seconds: float | None = None
 
@@ -47,6 +48,8 @@ def sit(arguments: Sequence[str], faults: Faults, folder: Path, notes: Path, out
     _note_what_is_kept(NoteBook(notes))
     if faults.largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (faults.largest_file, resource.RLIM_INFINITY))
+    if faults.is_stuck:
+        os.environ[STUCK] = "1"
     if faults.reconnect_seconds is not None:
         _default(Database.__init__, "reconnect_seconds", faults.reconnect_seconds)
     if faults.clock_jumps:

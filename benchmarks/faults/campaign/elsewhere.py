@@ -50,7 +50,7 @@ def _strike_actor(campaign: Campaign, attempt: RunAttempt) -> bool:
 def _strike_until_done(campaign: Campaign, case: Case, most: int) -> tuple[int, Report]:
     attempt, kills = case.start(), 0
     case.begun(attempt, scores=20)
-    while kills < most and attempt.must_exist:
+    while kills < most and attempt.is_running:
         kills += _strike_actor(campaign, attempt)
         sleep(campaign.random.uniform(*PAUSES))
     status = attempt.wait()

@@ -11,6 +11,8 @@ from benchmarks.faults.campaign.cases import CONCLUDED, Case, Report, RunAttempt
 STARTING = 0.2  # share of the kills that fall before the run has begun
 STARTING_SECONDS = 0.3
 MOST_SITTINGS = 60  # of one run
+AN_HOUR = 3600
+BETWEEN_SECONDS = 0.3  # of two signals at once the system gives one
 IN_FLIGHT, MOST_SECONDS = 8, 2.0  # so that a run, of about 3 seconds, lasts for some kills
 
 
@@ -54,7 +56,7 @@ def _kill_until_done(campaign: Campaign, case: Case, most: int) -> tuple[int, Re
 
 
 def _kill_at_random(campaign: Campaign, case: Case, attempt: RunAttempt) -> bool:
-    """Kill a attempt at a random moment, if it is still there then."""
+    """Kill an attempt at a random moment, if it is still there then."""
     random = campaign.random
     if random.random() < STARTING:
         moment = random.uniform(0, STARTING_SECONDS)
@@ -91,6 +93,20 @@ def terminate(campaign: Campaign) -> Report:
 
 def hang_up(campaign: Campaign) -> Report:
     return _told_to_end(campaign, signal.SIGHUP)
+
+
+def interrupt_thrice(campaign: Campaign) -> Report:
+    """Interrupt a run until it leaves, though its app never ends and has an hour for each turn."""
+    case = campaign.case(app="sticks")
+    case.app_seconds = AN_HOUR
+    attempt = case.start(is_stuck=True)
+    case.begun(attempt, scores=100)
+    before = attempt.seconds
+    for _ in range(3):
+        attempt.send(signal.SIGINT)
+        sleep(BETWEEN_SECONDS)
+    status = attempt.wait()
+    return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds - before)
 
 
 def _told_to_end(campaign: Campaign, number: signal.Signals) -> Report:
@@ -132,5 +148,6 @@ ROWS: Mapping[str, tuple[str, Row]] = {
     "sigterm": ("SIGTERM", terminate),
     "sighup": ("SIGHUP", hang_up),
     "sigint": ("Ctrl-C", interrupt),
+    "sigint-thrice": ("Ctrl-C three times, the app swallows its end in 1% of turns", interrupt_thrice),
     "two-at-once": ("two processes resume one run at once", two_at_once),
 }

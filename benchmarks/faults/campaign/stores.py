@@ -1,8 +1,10 @@
 """Rows: the store is killed, locked or full, and the clock jumps."""
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from time import sleep
 
 from benchmarks.faults.campaign.campaign import Campaign, Row, ending
@@ -57,10 +59,29 @@ def locked(campaign: Campaign) -> Report:
 
 
 def disk_full(campaign: Campaign) -> Report:
-    """Let no file grow beyond a size; resume without that."""
+    """Let no file grow beyond a size, while there is a report of an earlier run; resume without that."""
     case = campaign.case()
-    attempt = case.start(largest_file=LARGEST_FILE, json_to=None)
+    report = case.folder / "earlier.json"
+    report.write_text("{}", encoding="utf-8")
+    attempt = case.start(largest_file=LARGEST_FILE, json_to=report.name)
     status = attempt.wait()
+    found = campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
+    try:
+        json.loads(report.read_text(encoding="utf-8"))
+    except ValueError:
+        return replace(found, problem="the report is neither the earlier one nor a whole one")
+    return found
+
+
+def moved(campaign: Campaign) -> Report:
+    """Move the file in the middle of a run, and back before it is resumed."""
+    case = campaign.case()
+    attempt = case.start()
+    case.begun(attempt, scores=100)
+    store, elsewhere = case.folder / case.store, case.folder / "elsewhere.db"
+    store.rename(elsewhere)
+    status = attempt.wait()
+    elsewhere.rename(store)
     return campaign.resumed(case, attempt, ended=ending(status), seconds=attempt.seconds)
 
 
@@ -80,5 +101,6 @@ ROWS: Mapping[str, tuple[str, Row]] = {
     "postgres-gone": (f"PostgreSQL crashes, is not back within {PATIENCE_SECONDS:g} s", postgres_gone),
     "locked": (f"the SQLite file is locked for {LOCKED_SECONDS:g} s", locked),
     "disk-full": ("the disk is full", disk_full),
+    "moved": ("the SQLite file is moved, and back before the run is resumed", moved),
     "clock": ("the clock jumps by a day, ahead and back", clock_jumps),
 }

@@ -27,6 +27,7 @@ GOOD, BAD = "I answer questions, book meetings and translate texts.", "I can not
 LARGE = 10_000_000
 BLOCKED_SECONDS = 6.0  # more than a watchdog of simeval's lets pass in silence
 MEASURED = "SIMEVAL_CAMPAIGN_MEASURED"  # the file that notes which trials were measured, by their seeds
+STUCK = "SIMEVAL_CAMPAIGN_STUCK"  # set in a process whose app swallows its end
 
 _kept: list[Any] = []
 
@@ -157,6 +158,11 @@ async def swallows(message: str) -> str:
         with suppress(BaseException):
             await anyio.sleep(3600)
     return await handle(message)
+
+
+async def sticks(message: str) -> str:
+    """Swallow the own end now and then, in a process where that is wanted."""
+    return await (swallows if STUCK in os.environ else handle)(message)
 
 
 async def talks(message: str) -> str:

@@ -67,6 +67,7 @@ _NEW_PART = ("start-step", "text-start")  # events of the AI SDK behind which a 
 _ERRORS = ("error", "exception")
 _ASKING = ("user", "human")
 BEGINNING = 1_000  # characters of an answer that is too large
+AS_IT_CAME = 1_000_000  # characters of a stream's events that are kept beside their texts
 OF_AN_EVENT = 100  # bytes that it takes to keep one more of them, beside its text
 MOST_KEPT = 20  # events without a text that are kept if none has one
 
@@ -142,13 +143,14 @@ class Reply:
 
     @property
     def came(self) -> str:
-        """All of it, as it came."""
+        """The answer as it came; of a very long stream, the beginning."""
         return "".join(self._came)
 
     def keep(self, came: str) -> None:
-        """Keep an event of the answer as it came. Raises AppFailure where all are too much together."""
+        """Keep an event of the answer as it came. Raises AppFailure if all events together are too large."""
         self._size += len(came) + (OF_AN_EVENT if self._came else 0)
-        self._came.append(came)
+        if not self._came or self._size <= AS_IT_CAME:
+            self._came.append(came)
         if self._size > self._most:
             raise self.too_large(AnswerTooLarge(self._most))
 
