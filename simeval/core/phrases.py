@@ -40,6 +40,7 @@ _LETTERS = {  # of languages that are not written in Latin letters
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _DIGIT = re.compile(r"\d")
 ANY_DIGIT = "\\d"  # a sign
+MOST_READ = 100_000  # characters of a text that are searched: ten million would hold up the event loop for seconds
 _PREFIX = 3  # letters of a sign that ends in "*"
 
 
@@ -91,28 +92,29 @@ def typed(text: str) -> str:
 
 def has(kind: str, text: str) -> bool:
     """Return whether a text has a phrase of a kind; it is given as patterns are: mostly `typed`."""
-    return any(_compiled(each.pattern).search(text) for each in candidates(kind, text))
+    return any(_compiled(each.pattern).search(text, 0, MOST_READ) for each in candidates(kind, text))
 
 
 def search(kind: str, text: str) -> re.Match[str] | None:
     """Return the first phrase of a kind in a text."""
-    found = [match for each in candidates(kind, text) if (match := _compiled(each.pattern).search(text))]
+    found = [match for each in candidates(kind, text) if (match := _compiled(each.pattern).search(text, 0, MOST_READ))]
     return min(found, key=re.Match.start) if found else None
 
 
 def find_all(kind: str, text: str) -> Iterator[re.Match[str]]:
     """Return all phrases of a kind in a text, with their named groups."""
-    return (match for each in candidates(kind, text) for match in _compiled(each.pattern).finditer(text))
+    return (match for each in candidates(kind, text) for match in _compiled(each.pattern).finditer(text, 0, MOST_READ))
 
 
 def languages_of(kind: str, text: str) -> frozenset[str]:
     """Return the languages of all phrases of a kind in a text."""
-    return frozenset(each.language for each in candidates(kind, text) if _compiled(each.pattern).search(text))
+    found = (each for each in candidates(kind, text) if _compiled(each.pattern).search(text, 0, MOST_READ))
+    return frozenset(each.language for each in found)
 
 
 def candidates(kind: str, text: str) -> Sequence[Phrase]:
     """Return the phrases of a kind that a text may have, by its words and letters, in the order of the file."""
-    known = _of_kind(kind)
+    known, text = _of_kind(kind), text[:MOST_READ]
     shared = [*(known.words & _words_of(text))] if known.words else []
     if known.beginnings:
         shared += known.beginnings & _beginnings_of(text)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 
 from simeval.core.languages import is_common
-from simeval.core.phrases import candidates, has, languages_of, search, typed
+from simeval.core.phrases import MOST_READ, candidates, has, languages_of, search, typed
 from simeval.core.stems import GENERIC, content_stems
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
@@ -67,7 +67,7 @@ def asks(text: str, *, after: str = "") -> bool:
 
     Its quotations do not count, nor text repeated from the message that it comes `after`.
     """
-    own = typed(text.replace(after, " ") if after.strip() else text)
+    own = typed((text.replace(after, " ") if after.strip() else text)[-MOST_READ:])
     last = [each for each in _SENTENCE.findall(_QUOTED.sub(" ", own)) if each.strip()][-_LAST_SENTENCES:]
     may_request = bool(candidates("request", " ".join(last)))  # in other languages than `_REQUEST`
     for sentence in last:
@@ -91,7 +91,7 @@ def promises(text: str) -> bool:
 
     Both are read in one language: "listo" does not end the promise of an English sentence.
     """
-    end = "".join(_SENTENCE.findall(typed(text))[-_PROMISING_SENTENCES:])
+    end = "".join(_SENTENCE.findall(typed(text[-MOST_READ:]))[-_PROMISING_SENTENCES:])
     promised = languages_of("promise", end)
     return bool(promised and promised - languages_of("done", typed(text)))
 
@@ -99,13 +99,13 @@ def promises(text: str) -> bool:
 @_REMEMBERED
 def hands_over(text: str) -> bool:
     """Return whether a message passes the person on to somebody else."""
-    return bool(_HANDS_OVER.search(typed(text)))
+    return bool(_HANDS_OVER.search(typed(text[:MOST_READ])))
 
 
 @_REMEMBERED
 def refuses(text: str) -> bool:
     """Return whether a message only refuses: it does so at its beginning, and is short."""
-    first = _SENTENCE.findall(typed(text))[:_FIRST_SENTENCES]
+    first = _SENTENCE.findall(typed(text[:MOST_READ]))[:_FIRST_SENTENCES]
     return len(text) <= _LONGEST_REFUSAL and any(map(_REFUSAL.search, first))
 
 

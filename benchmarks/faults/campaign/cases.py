@@ -175,6 +175,7 @@ class Case:
             *("--model-option", f"api_base={self.url}", "--model-option", "api_key=none"),
             *("--seed", str(self.seed), "--concurrency", str(self.in_flight), "--store", self.store),
             *("--model-timeout", "2", "--app-timeout", str(self.app_seconds)),
+            *("--date", "2026-11-26"),  # which judges read, whatever the clock says
         ]
 
     def begun(self, attempt: RunAttempt, *, scores: int = 0) -> None:

@@ -28,6 +28,11 @@ def answers(campaign: Campaign, **shares: Any) -> Report:
     return _on_healthy_endpoint(campaign, case, attempt, status)
 
 
+def unreadable(campaign: Campaign, **shares: Any) -> Report:
+    """Let an endpoint answer shares of its calls with what cannot be read, which is asked for with another seed."""
+    return replace(answers(campaign, **shares), same=None)
+
+
 def key_revoked(campaign: Campaign) -> Report:
     with fake_endpoint(healthy()) as handle:
         case = campaign.case(url=handle.base_url)
@@ -106,8 +111,8 @@ ROWS: Mapping[str, tuple[str, Row]] = {
     "endpoint-hangs": ("endpoint: 5% of calls are never answered", partial(answers, hang=0.05)),
     "endpoint-resets": ("endpoint: 10% of connections are reset", partial(answers, reset=0.1)),
     "endpoint-half": ("endpoint: 10% of answers end in the middle", partial(answers, truncated=0.1)),
-    "endpoint-html": ("endpoint: 10% of answers are HTML", partial(answers, html=0.1)),
-    "endpoint-huge": ("endpoint: 2% of answers are 10 MB", partial(answers, huge=0.02)),
+    "endpoint-html": ("endpoint: 10% of answers are HTML", partial(unreadable, html=0.1)),
+    "endpoint-huge": ("endpoint: 2% of answers are 10 MB", partial(unreadable, huge=0.02)),
     "endpoint-500": ("endpoint: 10% are status 500", partial(answers, error_500=0.1)),
     "endpoint-429": (
         "endpoint: 10% are 429 with Retry-After 0.2",
