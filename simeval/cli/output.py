@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from simeval.core.credentials import secrets_in
+from simeval.core.credentials import secrets_in, shown
 from simeval.core.drafts import whole
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
@@ -33,8 +33,8 @@ def status_of(act: Callable[[], int | None]) -> int:
 
 
 def say(problem: object, status: int) -> int:
-    """Write a problem to standard error, without the secrets of the command line, and give the status."""
-    _write(sys.stderr, f"simeval: {_redactor().clean(str(problem))}\n")
+    """Write a problem to standard error, without secrets of addresses and the command line, and give the status."""
+    _write(sys.stderr, f"simeval: {shown(_redactor().clean(str(problem)))}\n")
     return status
 
 

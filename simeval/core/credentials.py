@@ -15,7 +15,7 @@ from simeval.core.redaction import MASK, SHORTEST, Redactor
 
 MARK = 6  # hexadecimal digits that distinguish names shown alike
 _ROUNDS = 100_000  # so that a short password cannot be guessed from the mark at any speed
-_WORD = r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|auth|credentials?|signature|sig|code)"
+_WORD = r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|auth|bearer|jwt|cookie|credentials?|signature|sig|code)"
 _SECRET_NAME = re.compile(rf"{_WORD}$", re.IGNORECASE)
 _PLACES = re.compile(r"(?:\$?\{\w+\}|:)*|\[secret\]")
 _USER = re.compile(r"(?<=//)([^\s/?#\"'<>]*|[^\s/?#@:\"'<>]*:(?!\d+(?:[/?#]|$))[^\s@\"'<>]*)@")

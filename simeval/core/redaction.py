@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, SupportsFloat
 from urllib.parse import quote
 
@@ -57,6 +58,11 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
         ["api", "_", "-token"],
         r"(?i:((?:api[-_ ]?|access_|secret_)key|[-_]token|client_secret)([\"']?\s{0,3}[:=]\s{0,3}[\"']?))"
         r"(?=[^\s\d\"',;&]{0,200}\d)[A-Za-z0-9._~+/\-]{16,}=*",
+    ),
+    (
+        ["key=", "token=", "secret=", "password=", "sig=", "signature="],  # in the query of an address
+        r"(?i:([?&;](?:[\w-]{0,40}[_-])?(?:(?:api)?key|token|secret|password|sig|signature)=))"
+        r"(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6,}",
     ),
     (["sk-", "xox", "xapp-", "glpat-", "nvapi-"], rf"{_START}(?:sk|xox[a-z]|xapp|glpat|nvapi)-{_PARTS}{_MIXED}"),
     (["_"], rf"{_START}[prs]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
@@ -204,9 +210,9 @@ def _is_secret(value: str, shortest: int = SHORTEST) -> bool:
 
 
 def _forms(value: str) -> set[str]:
-    """Return a secret as it is, and as JSON and URLs write it."""
+    """Return a secret as it is, and as JSON, URLs and pages of HTML write it."""
     in_json = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    return {value, *in_json, *(quote(value, safe=kept, errors="replace") for kept in _KEPT_IN_URLS)}
+    return {value, escape(value), *in_json, *(quote(value, safe=kept, errors="replace") for kept in _KEPT_IN_URLS)}
 
 
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:

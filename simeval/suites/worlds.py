@@ -11,7 +11,7 @@ import anyio
 
 from simeval.core.capture import Caught, capture
 from simeval.core.credentials import secrets_in
-from simeval.core.redaction import clean_values, secret_headers
+from simeval.core.redaction import clean_values, secret_headers, secret_options
 from simeval.core.validation import require
 from simeval.core.world import OF_THE_TRIAL, NamedWorld, Unmeasured
 from simeval.errors import DefinitionError, WorldError
@@ -151,7 +151,8 @@ def _secrets_of_probe(probe: Mapping[str, Any]) -> list[object]:
     headers = {name: written(value, PlacesKept()) for name, value in probe.get("headers", {}).items()}
     named = [probe["url"]] if "url" in probe else [f"cmd:{probe['command']}"]
     found = [secret for each in named for secret in secrets_in(each)]
-    return [*found, *secret_headers(headers), *secrets_in_template(list(probe.values()))]
+    sent = secret_options({"": [probe.get("request")]})
+    return [*found, *secret_headers(headers), *sent, *secrets_in_template(list(probe.values()))]
 
 
 def read_world(found: object) -> Any:

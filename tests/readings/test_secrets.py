@@ -6,6 +6,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from functools import partial
+from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -40,6 +41,8 @@ PLANTED = {
     "listed": "key-in-a-list",
     "login": "password-at-login",
     "header_of_login": "header of the login",
+    "of_probe": "password<of>the probe",
+    "query_of_probe": "query-of-probe",
 }
 SUITE = """
 app:
@@ -65,9 +68,13 @@ scenarios:
   - title: The bot says what it does
     given: A new user
     when: The user asks what the bot can do
-    then:
+{world}    then:
       scorer: {{type: contains, texts: [orders]}}
       evaluator: {{type: proportion, min_proportion: 0.5}}
+"""
+WORLD = """    world:
+      type: probes
+      stock: {{url: "{url}/chat?k={query_of_probe}", request: {{password: "{of_probe}"}}}}
 """
 REPORTS = [f"--{kind}={kind}.out" for kind in ("json", "junit", "html", "markdown")]
 
@@ -91,6 +98,12 @@ async def breaks(request: web.Request) -> web.Response:
     return web.Response(status=500, text=f"no such key: {[*request.headers.values()]} {request.raw_path}")
 
 
+async def breaks_with_a_page(request: web.Request) -> web.Response:
+    """Fail with a page of HTML that has everything that was sent."""
+    sent = escape(f"{[*request.headers.values()]} {dict(request.query)} {await request.text()}")
+    return web.Response(status=500, text=f"<p>no such key: {sent}</p>", content_type="text/html")
+
+
 def found_in(folder: Path, *texts: str) -> dict[str, str]:
     """Return the planted secrets that can be read, and where."""
     files = {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
@@ -99,7 +112,7 @@ def found_in(folder: Path, *texts: str) -> dict[str, str]:
     return {form: place for place, text in written.items() for form in forms if form.encode() in text}
 
 
-@pytest.mark.parametrize("answer", [echo, breaks])
+@pytest.mark.parametrize("answer", [echo, breaks, breaks_with_a_page])
 async def test_no_secret_of_an_app_at_a_url_is_in_anything_shown_or_kept(tmp_path: Path, answer: object) -> None:
     application = web.Application()
     application.router.add_post("/chat", answer)  # type: ignore[arg-type]
@@ -108,7 +121,8 @@ async def test_no_secret_of_an_app_at_a_url_is_in_anything_shown_or_kept(tmp_pat
     run = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
     async with serving(application) as url:
         suite = tmp_path / "suite.yaml"
-        suite.write_text(SUITE.format(url=planted_url(url.removeprefix("http://")), **PLANTED), encoding="utf-8")
+        app, world = planted_url(url.removeprefix("http://")), WORLD.format(url=url, **PLANTED)
+        suite.write_text(SUITE.format(url=app, world=world, **PLANTED), encoding="utf-8")
         environment = {"SHOP_REGION": PLANTED["variable"]}
         commands = [
             ["run", str(suite), *REPORTS, "--log-level=debug", "--verbose"],
@@ -122,7 +136,7 @@ async def test_no_secret_of_an_app_at_a_url_is_in_anything_shown_or_kept(tmp_pat
         done = [await run(partial(simeval, folder, *each, **environment)) for each in commands]
 
     assert (folder / "json.out").exists(), done[0].stderr
-    assert ("[secret]" in (folder / "json.out").read_text(encoding="utf-8")) or answer is breaks
+    assert ("[secret]" in (folder / "json.out").read_text(encoding="utf-8")) or answer is not echo
     assert not found_in(folder, *(each.stdout + each.stderr for each in done))
 
 
@@ -131,7 +145,7 @@ async def test_no_secret_of_a_model_is_in_anything_shown_or_kept(tmp_path: Path,
     application = web.Application()
     application.router.add_route("*", "/{rest:.*}", refuses)
     (tmp_path / "app.py").write_text("def handle(message):\n    return 'I track orders.'\n", encoding="utf-8")
-    _, _, rest = SUITE.format(url="x", **PLANTED).partition("sample_size")
+    _, _, rest = SUITE.format(url="x", world="", **PLANTED).partition("sample_size")
     scored, _, _ = rest.partition("      scorer")
     rated = "      expected_behavior: Tracks orders\n      evaluator: {type: success_rate, min_proportion: 0.5}\n"
     (tmp_path / "suite.yaml").write_text(f"sample_size{scored}{rated}", encoding="utf-8")
@@ -195,6 +209,27 @@ def test_the_beginning_of_a_secret_before_the_end_of_a_quotation_is_masked() -> 
     assert redactor.clean("two words… two wonders… YWxpY2") == "[secret]… two wonders… YWxpY2"
 
 
+def test_the_key_in_a_query_that_an_exception_quotes_is_masked() -> None:
+    clean = Redactor().clean
+
+    assert clean("Max retries exceeded with url: /v1/chat?key=abc4defg&n=2 (Caused by") == (
+        "Max retries exceeded with url: /v1/chat?key=[secret]&n=2 (Caused by"
+    )
+    assert clean("GET https://h/x?a=1&access_token=abc4defg'") == "GET https://h/x?a=1&access_token=[secret]'"
+    assert clean("https://h/x?key=value&monkey=5") == "https://h/x?key=value&monkey=5"
+
+
+def test_a_mistake_of_a_file_is_told_without_the_secrets_of_its_addresses(tmp_path: Path) -> None:
+    world = "    world: {stock: {url: 'http://me:pass-word@h/chat?k=query-value'}}\n"
+    suite = SUITE.format(url="http://h/", world=world, **PLANTED)
+    (tmp_path / "suite.yaml").write_text(suite, encoding="utf-8")
+
+    done = simeval(tmp_path, "run", "suite.yaml", "--app=app:handle")
+
+    assert done.returncode == 2
+    assert "http://[secret]@h/chat?k=[secret]" in done.stderr
+
+
 def test_two_apps_that_differ_in_a_secret_alone_have_two_names_and_the_same_one_always_has_its_own() -> None:
     names = [name_of(HttpApp(url=f"http://shop/chat?tenant={each}")) for each in ("one", "two", "one")]
 
@@ -227,6 +262,8 @@ def test_every_kind_of_address_is_named_without_its_secrets(named: str, seen: st
         ("bot.py --api-key s3cret-9", "bot.py --api-key [secret]"),
         ("bot.py --token='s3cret-9'", "bot.py --token='[secret]'"),
         ("bot.py API_TOKEN=s3cret-9", "bot.py API_TOKEN=[secret]"),
+        ("bot.py --jwt=s3cret-9", "bot.py --jwt=[secret]"),
+        ("bot.py --cookie 'sid=s3cret-9'", "bot.py --cookie '[secret]'"),
         ("bot.py -u me:s3cret-9", "bot.py -u me:[secret]"),
         ("bot.py -H 'Authorization: Bearer s3cret-9'", "bot.py -H 'Authorization: [secret]'"),
         ("bot.py postgres://me:s3cret-9@h/db", "bot.py postgres://[secret]@h/db"),
@@ -264,7 +301,7 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
 
 def test_store_and_reports_can_be_read_by_their_owner_alone_unless_the_file_was_there(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def handle(message):\n    return 'I track orders.'\n", encoding="utf-8")
-    app, _, rest = SUITE.format(url="x", **PLANTED).partition("sample_size")
+    app, _, rest = SUITE.format(url="x", world="", **PLANTED).partition("sample_size")
     del app
     (tmp_path / "suite.yaml").write_text(f"sample_size{rest}", encoding="utf-8")
     shared = tmp_path / "markdown.out"
