@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from simeval.core.trial import Failure
+from simeval.results.document import RunDocument
 from simeval.results.html.trials import required_of
-from simeval.results.reading import read_shown
+from simeval.results.reading import read_document
 from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.suite import encode_suite
 from tests.support.reported import failing
@@ -27,8 +28,8 @@ def with_null_scores(*errors: Mapping[str, Any]) -> dict[str, Any]:
 
 def read(found: Mapping[str, Any]) -> tuple[list[str], list[Failure], str]:
     """Return the states of the trial, its failures, and how a screen shows it."""
-    page = read_shown(found)
-    assert page is not None
+    page = read_document(found)
+    assert isinstance(page, RunDocument)
     scenario = page.scenarios[LAST]
     trial = scenario.by_index()[TRIAL]
     required = required_of([each.label for each in scenario.expectations], scenario.expectations)
