@@ -23,6 +23,7 @@ from simeval.models.caller import Caller
 from simeval.results.document import Document
 from simeval.results.experiment import ExperimentResult
 from simeval.results.rows import Row
+from simeval.results.selection import Selection
 from simeval.results.suite import EvaluationResult, RunRecord
 from simeval.store.database import Database
 from simeval.store.journal import Entry, RunResult
@@ -56,6 +57,7 @@ CHECKED = {
     "HttpApp": HttpApp,
     "SocketApp": SocketApp,
     "ScenarioTest": ScenarioTest,
+    "Selection": Selection,
 }
 # only the engine makes what these are of
 OLDER_NAMES = {

@@ -45,7 +45,6 @@ from simeval.core.version import __version__
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, RunStopped, SimevalError
 from simeval.models.registry import redactor_of
-from simeval.results.junit import junit_xml
 from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text, told_of
 from simeval.results.suite import SuiteResult, encode_suite
@@ -111,6 +110,8 @@ class _Reports:
 
     def _write_junit(self, result: SuiteResult) -> None:
         if self.junit_path:
+            from simeval.results.junit import junit_xml
+
             write_text(self.junit_path, junit_xml(result.results, result.run))
 
     def _write_html(self, result: SuiteResult) -> None:

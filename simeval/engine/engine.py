@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 import anyio
 import anyio.to_thread
@@ -27,22 +27,22 @@ from simeval.core.unawaited import advised
 from simeval.core.validation import require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.dialogue import Listener
-from simeval.engine.experiment_run import experiment
 from simeval.engine.flow import StopSignal
 from simeval.engine.pipeline import END_SECONDS
-from simeval.engine.plans.dataset_plan import Experiment
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContext
 from simeval.engine.suite_run import simulate
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
-from simeval.results.experiment import ExperimentResult
-from simeval.results.selection import Selection, selection_of
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.store.opening import open_journal
 from simeval.suites.apps.named import as_app, name_of
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import Expectation, ScenarioTest, by_case
+
+if TYPE_CHECKING:
+    from simeval.results.experiment import ExperimentResult
+    from simeval.results.selection import Selection
 
 T = TypeVar("T")
 
@@ -109,14 +109,14 @@ class Engine:
         scenarios: Dataset,
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
-    ) -> ExperimentResult: ...
+    ) -> "ExperimentResult": ...
     @advised("evaluate was not awaited: write `await engine.evaluate(...)`, or `engine.evaluate_sync(...)`")
     async def evaluate(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
-    ) -> EvaluationResult | SuiteResult | ExperimentResult:
+    ) -> "EvaluationResult | SuiteResult | ExperimentResult":
         """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
 
         `app_handler` is the app: a function of (message, state) or (messages, state), sync or async, that
@@ -152,13 +152,13 @@ class Engine:
         scenarios: Dataset,
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
-    ) -> ExperimentResult: ...
+    ) -> "ExperimentResult": ...
     def evaluate_sync(
         self,
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
-    ) -> EvaluationResult | SuiteResult | ExperimentResult:
+    ) -> "EvaluationResult | SuiteResult | ExperimentResult":
         """Do as `evaluate`, from a program without an event loop; raises DefinitionError if one is running."""
         require_no_loop("evaluate_sync", do="write `await engine.evaluate(...)`")
         evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
@@ -174,7 +174,7 @@ class Engine:
         then: Expectation | Sequence[Expectation] = (),
         repetitions: int = 1,
         metadata: Mapping[str, Any] | None = None,
-    ) -> ExperimentResult:
+    ) -> "ExperimentResult":
         """Put each example of a dataset to the app `repetitions` times, measure the answers, and conclude.
 
         Without an app, the recorded answers are measured. The app may be any that `evaluate` takes, or a function of
@@ -183,6 +183,9 @@ class Engine:
 
         Raises as `evaluate`, and DatasetChanged if a dataset is no longer as it was.
         """
+        from simeval.engine.experiment_run import experiment
+        from simeval.engine.plans.dataset_plan import Experiment
+
         do = "give a Dataset; simeval.read_dataset(PATH) reads one"
         require(isinstance(dataset, Dataset), "experiment", found=dataset, do=do)
         async with _open(app_handler) as app:
@@ -191,7 +194,7 @@ class Engine:
 
     def experiment_sync(
         self, dataset: Dataset, app_handler: ExampleApp | None = None, **options: Unpack[ExperimentOptions]
-    ) -> ExperimentResult:
+    ) -> "ExperimentResult":
         """Do as `experiment`, from a program without an event loop; raises DefinitionError if one is running."""
         require_no_loop("experiment_sync", do="write `await engine.experiment(...)`")
         return anyio.run(partial(self.experiment, dataset, app_handler, **options))
@@ -199,13 +202,15 @@ class Engine:
     @advised("select was not awaited: write `await engine.select(...)`")
     async def select(
         self, scenarios: ScenarioTest | Sequence[ScenarioTest], app_handlers: Sequence[AppHandler]
-    ) -> Selection:
+    ) -> "Selection":
         """Find out which of several apps meets the requirements of these scenarios most often.
 
         All get the same seeds, in rounds, and an app that is proven not to be the best is dropped; the best app is
         dropped with a probability of at most the significance level. Requirements count if they have a yes or no for
         each trial. Raises as `evaluate`.
         """
+        from simeval.results.selection import selection_of
+
         suite = _scenarios_of(scenarios, None, "select")
         are_several = isinstance(app_handlers, (list, tuple)) and len(app_handlers) > 1
         do = "give two or more apps, in a list"

@@ -25,7 +25,6 @@ from simeval.core.trial import Judgement, Trial, TrialConversation, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.app_health import Unanswered
 from simeval.engine.actors.recorder import Recorder
-from simeval.engine.actors.selector import Selector
 from simeval.engine.actors.statistician import Statistician, without_conclusion
 from simeval.engine.actors.tally import outcome_of
 from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
@@ -311,6 +310,8 @@ async def _spec_of(
 
 def _conclusion(simulation: Simulation, other: OtherRun | None) -> Callable[..., Statistician]:
     if simulation.entrants:
+        from simeval.engine.actors.selector import Selector
+
         return partial(Selector, apps=len(simulation.entrants))
     is_here = simulation.context.shared.elsewhere is None  # else workers ask the app
     app = simulation.target.app

@@ -9,7 +9,6 @@ from typing import Any
 
 from simeval.core import filling, seeds
 from simeval.core.validation import is_number, nearest, require
-from simeval.datasets.files import table_rows
 from simeval.errors import DefinitionError
 
 Case = Mapping[str, Any]
@@ -24,6 +23,8 @@ def read_cases(found: object, where: str) -> tuple[Case, ...]:
     """
     if isinstance(found, Mapping):
         raise DefinitionError(where, found=f"found {found!r:.80}", do="give a list of rows, each a mapping")
+    from simeval.datasets.files import table_rows  # most suites have no table
+
     numbered = table_rows(found)
     for place, row in numbered:
         do = "give a mapping of columns to values, such as {nights: 2, total: 270}"
