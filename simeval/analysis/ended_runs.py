@@ -15,7 +15,15 @@ from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.suite import HEAD, EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
+from simeval.results.suite import (
+    HEAD,
+    EvaluationResult,
+    ExpectationResult,
+    RunRecord,
+    SuiteResult,
+    with_fidelity,
+    with_shares,
+)
 from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.suites.objects import load_object
@@ -62,7 +70,7 @@ def read_ended(database: Database, run_id: str) -> EndedRun:
     results = tuple(
         _scenario(position, each, stored, failures, run, reader) for position, each in enumerate(document.scenarios)
     )
-    return EndedRun(stored, failures, SuiteResult(results, run))
+    return EndedRun(stored, failures, with_fidelity(SuiteResult(results, run)))
 
 
 def _run_record(document: RunDocument, stored: ResumableRun) -> RunRecord:

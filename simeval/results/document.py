@@ -20,11 +20,9 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Bar, Estimate, Failure, Judgement, Outcome, Score, Verdict
 from simeval.core.usage import Usage, players
 from simeval.core.version import __version__
-from simeval.results.fidelity import Fidelity
 from simeval.results.outcomes import BaselineGate, shown_outcome
-from simeval.results.repeatability import Repeatability
 from simeval.results.text import show_rubrics, show_trial
-from simeval.results.users import Claims, UserConduct
+from simeval.results.users import UserConduct
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
@@ -149,7 +147,7 @@ def _besides(verdict: Verdict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One more thing that is known of an expectation: a sentence, and the numbers under a name of their own."""
+    """One more thing that is known: a sentence, and the numbers under a name of their own."""
 
     said: str = ""
     name: str = ""
@@ -157,7 +155,24 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectationDocument:
+class Described:
+    """A part of a document that has findings."""
+
+    findings: Sequence[Finding] = ()
+
+    @property
+    def described(self) -> list[str]:
+        """The sentences of its findings."""
+        return [each.said for each in self.findings if each.said]
+
+    def sentence(self, about: str) -> str:
+        """Return the sentence of a finding about "cases", "attacks" or the like; empty without one."""
+        found = (each.partition(": ") for each in self.described)
+        return next((said for subject, _, said in found if subject == about), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationDocument(Described):
     """One expectation with its requirements.
 
     `rubric` names its rubric and the author, `controls` are the controls of its judges and their scores. `distrusted`
@@ -172,19 +187,8 @@ class ExpectationDocument:
     controls: Sequence[Mapping[str, Any]] = ()
     warnings: Sequence[str] = ()
     distrusted: Sequence[str] = ()
-    findings: Sequence[Finding] = ()
     scores: Sequence[float | None] = ()
     worst: int | None = None
-
-    @property
-    def described(self) -> list[str]:
-        """The sentences of its findings."""
-        return [each.said for each in self.findings if each.said]
-
-    def sentence(self, about: str) -> str:
-        """Return the sentence of a finding about "cases", "attacks" or the like; empty without one."""
-        found = (each.said.partition(": ") for each in self.findings)
-        return next((said for subject, _, said in found if subject == about), "")
 
     def is_met_by(self, score: float) -> bool:
         """Return whether a score meets all requirements."""
@@ -192,7 +196,7 @@ class ExpectationDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioDocument:
+class ScenarioDocument(Described):
     """One scenario. `judgements` are its trials, or some of them; `extras` counts trials that no verdict needed."""
 
     title: str
@@ -207,7 +211,6 @@ class ScenarioDocument:
     decides: bool = True
     extras: Mapping[str, int] = field(default_factory=dict)
     users: UserConduct | None = None
-    claims: Claims = field(default_factory=Claims)
     errors: Sequence[tuple[int, Failure]] = ()
 
     @property
@@ -257,7 +260,7 @@ class DatasetRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunHead:
+class RunHead(Described):
     """The facts of a whole run, of a suite or an experiment.
 
     `models` names the models by their roles, `usage` has what each role used. `status` is the state of a run that has
@@ -282,8 +285,6 @@ class RunHead:
     notes: Sequence[str] = ()
     stopped: str = ""
     status: str = ""
-    fidelity: Fidelity | None = None
-    repeatability: Repeatability | None = None
     conditions: Mapping[str, Any] | None = None
     dataset: DatasetRecord | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)

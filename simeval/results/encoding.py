@@ -8,6 +8,7 @@ from simeval.core.serialization import Json, encode_conversation, encode_result,
 from simeval.core.trial import Estimate, Judgement, Score, Verdict
 from simeval.core.usage import total
 from simeval.results.document import (
+    Described,
     ExpectationDocument,
     ExperimentDocument,
     MetricDocument,
@@ -16,7 +17,6 @@ from simeval.results.document import (
     RunHead,
     ScenarioDocument,
 )
-from simeval.results.fidelity import encode_fidelity
 
 
 def encode_verdict(verdict: Verdict) -> Json:
@@ -73,7 +73,6 @@ def encode_head(document: RunHead) -> Json:
         "guarantee": document.guarantee,
         **({"baseline": asdict(document.baseline)} if document.baseline else {}),
         **encode_run(document),
-        **({"repeatability": asdict(document.repeatability)} if document.repeatability else {}),
     }
 
 
@@ -93,7 +92,7 @@ def encode_run(run: RunHead) -> Json:
         "seconds": round(run.seconds, 3),
         "notes": list(run.notes),
         "stopped": run.stopped,
-        **encode_fidelity(run.fidelity),
+        **_encode_findings(run),
         **({"conditions": run.conditions} if run.conditions is not None else {}),
         **({"dataset": asdict(run.dataset)} if run.dataset else {}),
         **({"metadata": plain(run.metadata)} if run.metadata else {}),
@@ -142,7 +141,7 @@ def _encode_metric(metric: MetricDocument) -> Json:
 
 def encode_scenario(found: ScenarioDocument) -> Json:
     """Return the result of a scenario, without its conversations."""
-    quarantine, users, claims = found.quarantine, found.users, found.claims
+    quarantine, users = found.quarantine, found.users
     held = {"reason": quarantine.reason, "until": quarantine.until.isoformat()} if quarantine else {}
     return {
         "title": found.title,
@@ -155,7 +154,7 @@ def encode_scenario(found: ScenarioDocument) -> Json:
         "trials": found.trials,
         "extras": dict(found.extras),
         **({"users": {**plain(asdict(users)), "fault_rate": users.rate}} if users else {}),
-        **({"claims": plain(asdict(claims))} if claims.both else {}),
+        **_encode_findings(found),
         "errors": [{"index": i, "stage": failure.stage, "error": failure.error} for i, failure in found.errors],
         "expectations": [{**encode_expectation(each), "worst": each.worst} for each in found.expectations],
     }
@@ -169,12 +168,17 @@ def encode_expectation(found: ExpectationDocument) -> Json:
         **({"rubric": found.rubric} if found.rubric else {}),
         **({"controls": list(found.controls)} if found.controls else {}),
         **({"warnings": [*found.warnings]} if found.warnings else {}),
-        **({"described": described} if (described := found.described) else {}),
         "outcome": found.outcome,
         "verdicts": [{**encode_verdict(each), **_encode_words(each)} for each in found.verdicts],
         "scores": plain(found.scores),
-        **{each.name: plain(each.numbers) for each in found.findings if each.name},
+        **_encode_findings(found),
     }
+
+
+def _encode_findings(found: Described) -> Json:
+    """Return the sentences of findings, and their numbers by their names."""
+    described = {"described": found.described} if found.described else {}
+    return {**described, **{each.name: plain(each.numbers) for each in found.findings if each.name}}
 
 
 def _encode_words(found: Requirement) -> Json:

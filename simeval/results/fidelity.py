@@ -81,6 +81,11 @@ class Fidelity:
         people = f"{self.reference}, {self.of_people:,} conversations"
         return f"users: {self.verdict} {people}: {said}"
 
+    def numbers(self) -> Mapping[str, Any]:
+        """Return all numbers with their conclusions."""
+        measures = {name: {**asdict(each), "differs": each.differs} for name, each in self.measures.items()}
+        return {**asdict(self), "measures": measures, "verdict": self.verdict}
+
 
 _SAID: Mapping[str, Callable[[Measured], str]] = {  # first by which users are easier or harder
     AT_ONCE: lambda each: f"tell {each.users:.0%} of their details at once, they {_share(each)}",
@@ -151,11 +156,3 @@ def _is_english(scenarios: Sequence[Sequence[Conversation]]) -> bool:
     said = ["\n".join(m.content for m in each[0].messages if m.role == "user") for each in scenarios if each]
     found = Counter(filter(None, map(language_of, said)))
     return not found or found.most_common(1)[0][0] == "en"
-
-
-def encode_fidelity(found: Fidelity | None) -> Mapping[str, Any]:
-    """Return it for the machine-readable result; empty if unknown."""
-    if found is None:
-        return {}
-    measures = {name: {**asdict(each), "differs": each.differs} for name, each in found.measures.items()}
-    return {"fidelity": {**asdict(found), "measures": measures, "verdict": found.verdict}}

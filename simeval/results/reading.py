@@ -8,8 +8,19 @@ from typing import Any
 from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
 from simeval.results.document import Document, ExperimentDocument, Finding, RunDocument
+from simeval.results.fidelity import Fidelity
+from simeval.results.repeatability import Repeatability
+from simeval.results.users import Claims
 
-FINDINGS = ("escalations", "reliability", "turns", "cases", "personas")  # that have numbers of their own
+FINDINGS = (  # that have numbers of their own
+    *("escalations", "reliability", "turns", "cases", "personas"),
+    *("claims", "fidelity", "repeatability"),
+)
+OLDER: Mapping[str, type] = {  # whose sentences older versions did not keep
+    "claims": Claims,
+    "fidelity": Fidelity,
+    "repeatability": Repeatability,
+}
 
 
 def read_document(found: Mapping[str, Any]) -> Document:
@@ -38,7 +49,8 @@ def _run(found: Mapping[str, Any]) -> Json:
 
 def _head(found: Mapping[str, Any]) -> Json:
     used = found.get("usage") or {}
-    return {**found, "usage": used.get("by_role", {"all": used} if used else {})}
+    by_role = used.get("by_role", {"all": used} if used else {})
+    return {**found, "usage": by_role, "findings": _findings(found)}
 
 
 def _experiment(found: Mapping[str, Any]) -> Json:
@@ -70,6 +82,7 @@ def _scenario(place: int, found: Any) -> Any:
         **found,
         "expectations": [_expectation(each) for each in found["expectations"]],
         "errors": errors,
+        "findings": _findings(found),
         "judgements": [
             _trial(place, each, labels, failed.get(each["index"], ())) for each in found.get("conversations", ())
         ],
@@ -77,12 +90,17 @@ def _scenario(place: int, found: Any) -> Any:
 
 
 def _expectation(found: Mapping[str, Any]) -> Json:
-    numbers = [Finding(name=name, numbers=found[name]) for name in FINDINGS if name in found]
     return {
         **found,
         "verdicts": [_verdict(each) for each in found["verdicts"]],
-        "findings": [*map(Finding, found.get("described", ())), *numbers],
+        "findings": _findings(found),
     }
+
+
+def _findings(found: Mapping[str, Any]) -> list[Finding]:
+    numbers = [Finding(name=name, numbers=found[name]) for name in FINDINGS if name in found]
+    older = [str(_adapter(OLDER[each.name]).validate_python(each.numbers)) for each in numbers if each.name in OLDER]
+    return [*map(Finding, found.get("described", older)), *numbers]
 
 
 def _verdict(found: Mapping[str, Any]) -> Json:

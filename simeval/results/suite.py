@@ -1,7 +1,7 @@
 """The results of an evaluation: records of runs, scenarios and expectations, which print themselves."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -58,7 +58,7 @@ from simeval.results.users import Claims, UserConduct
 
 HEAD = (  # the fields that a run and its document have both
     *("run_id", "app", "seed", "gate", "joint", "baseline", "judge_repeats", "started", "seconds", "notes", "stopped"),
-    *("fidelity", "dataset", "metadata", "usage"),
+    *("dataset", "metadata", "usage"),
 )
 ENOUGH_SCORES = 100  # to tell yes or no from a number
 
@@ -104,6 +104,7 @@ class RunRecord:
         is_suite = bool(self.definition) and self.dataset is None
         return {
             **{name: getattr(self, name) for name in HEAD},
+            "findings": [Finding(str(self.fidelity), "fidelity", self.fidelity.numbers())] if self.fidelity else [],
             "outcome": outcome,
             "guarantee": guarantee,
             "gate_met": gate_met,
@@ -370,7 +371,7 @@ class EvaluationResult(Printable):
             decides=self.decides,
             extras={"finished": self.finished_extras, "ended_early": len(self.extras) - self.finished_extras},
             users=self.users,
-            claims=self.claims,
+            findings=[Finding(str(self.claims), "claims", asdict(self.claims))] if self.claims.both else [],
             errors=self.failures,
         )
 
@@ -489,7 +490,9 @@ class SuiteResult(Printable, Sequence[EvaluationResult]):
     def head(self) -> dict[str, Any]:
         """Return the fields of its document that are true of the whole run."""
         head = self.run.head(self.outcome, self.guarantee, gate_met=self.meets(self.run.gate))
-        return {**head, "repeatability": self.repeatability}
+        found = self.repeatability
+        repeated = [Finding(str(found), "repeatability", asdict(found))] if found else []
+        return {**head, "findings": [*head["findings"], *repeated]}
 
     def to_markdown(self) -> str:
         """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""

@@ -133,16 +133,10 @@ class Claims:
                 refuted.append(judgement.trial.index)
         return cls(both=both, judged=passing, refuted=tuple(refuted))
 
+    def __str__(self) -> str:
+        counts = f"{len(self.refuted)} of the {self.judged} trials that satisfy the judge"
+        return f"said done, state disagrees: {counts} {named_trials(self.refuted)}" if self.refuted else ""
+
 
 def _scores(results: Sequence[Results], place: int) -> list[Score]:
     return [found for each in results if isinstance(found := each[place], Score)]
-
-
-def show_claims(claims: Sequence[tuple[str, Claims]]) -> list[str]:
-    """Write, for each scenario with its title, how often the judge was satisfied and the state disagreed."""
-    return [
-        f"{title}: said done, state disagrees: {len(each.refuted)} of the {each.judged} trials that satisfy the judge "
-        f"{named_trials(each.refuted)}"
-        for title, each in claims
-        if each.refuted
-    ]

@@ -27,7 +27,7 @@ from simeval.results.html.source import NO_COURSES, Courses
 from simeval.results.outcomes import gates_told, meets_gate
 from simeval.results.screen.report import count_outcomes, held_against
 from simeval.results.text import interval_header, show_malformed
-from simeval.results.users import show_claims, show_conduct
+from simeval.results.users import show_conduct
 
 SHARES = ("0%", "100%")
 SHARE = Bar(value=0, low=0, high=1, is_lower_bound=True)  # the scale of a share of which nothing is required
@@ -167,7 +167,7 @@ def _usage(document: Document) -> list[list[str]]:
 
 
 def _notes(document: Document) -> list[str]:
-    said = [str(document.fidelity or ""), show_malformed(document.usage)]
+    said = [*document.described, show_malformed(document.usage)]
     return [*(document.baseline.against if document.baseline else ()), *document.notes, *filter(None, said)]
 
 
@@ -181,7 +181,7 @@ def scenario_of(found: ScenarioDocument, outcome: str) -> Json:
         "expectations": [*map(_expectation, found.expectations)],
         "given": found.given or "",
         "when": found.when or "",
-        "users": [*_users(found), *show_claims([("The scenario", found.claims)])],
+        "users": [*_users(found), *(f"The scenario: {said}" for said in found.described)],
     }
 
 

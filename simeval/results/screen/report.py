@@ -13,7 +13,7 @@ from simeval.results.outcomes import gates_told, meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
 from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
 from simeval.results.text import MARKS, MOST_CAUSES, show_composite, show_malformed, show_spent
-from simeval.results.users import show_claims, show_conduct
+from simeval.results.users import show_conduct
 
 WORST_FIRST: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
 MOST_SHOWN = 20  # scenarios of one outcome that are shown with their requirements; of the others the titles are
@@ -21,6 +21,7 @@ MOST_PASSES = 8
 MOST_TITLES = 10
 MOST_TOLD = 5  # conversations that are shown
 SAME = "for the reason above"
+REPEATED = "repeatability: "  # begins a sentence that is shown with the guarantee
 DOES: dict[str, tuple[str, str]] = {
     "error": ("could not be judged", "could not be judged"),
     "fail": ("fails", "fail"),
@@ -265,8 +266,8 @@ def note_lines(page: RunDocument, terminal: Terminal, told: Sequence[str] = ()) 
     """Return the notes on a run, its users and its models, without those `told` before."""
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
     conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios if each.users])
-    conducts += show_claims([(one_line(each.title), each.claims) for each in page.scenarios])
-    conducts += [str(page.fidelity)] if page.fidelity else []
+    conducts += [f"{one_line(each.title)}: {said}" for each in page.scenarios for said in each.described]
+    conducts += [said for said in page.described if not said.startswith(REPEATED)]
     lines += [line for said in conducts for line in terminal.wrap(said, rest="  ")]
     return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
 
@@ -289,6 +290,6 @@ def cost_of(page: RunDocument) -> list[str]:
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"
     who = f"run {page.run_id}, seed {page.seed}, {', '.join(map(one_line, page.roles))}"
-    repeated = str(page.repeatability or "")
+    repeated = next((said for said in page.described if said.startswith(REPEATED)), "")
     found = (page.guarantee, repeated, spent, show_composite(page.usage), who)
     return [each for each in found if each]
