@@ -16,7 +16,7 @@ SUITE = """\
 # Without --judge-model, embedded heuristics play the user and the judge: good for a first look, no
 # judgement of quality. With a real model: simeval run suite.yaml --app app:handle --judge-model openai/gpt-5-nano
 
-sample_size: 100         # trials a scenario may use; it ends as soon as its verdicts are settled (simeval plan)
+sample_size: 60          # trials a scenario may use; it ends as soon as its verdicts are settled (simeval plan)
 significance_level: LEVEL # how often a pass, or a fail, may be wrong
 
 scenarios:
@@ -28,10 +28,10 @@ scenarios:
       # What the judge looks for. It rates every conversation from 1 to 10; 6 or more is a success.
       - expected_behavior: The assistant says that it can track orders, start returns
         label: lists its functions
-        evaluator: {type: success_rate, min_proportion: 0.9}
+        evaluator: {type: success_rate, min_proportion: 0.8}
       # A metric: seconds the app took for its slowest answer of a conversation.
       - scorer: response_latency
-        evaluator: {type: proportion, threshold: 5.0, at_least: false, min_proportion: 0.9}
+        evaluator: {type: proportion, threshold: 5.0, at_least: false, min_proportion: 0.8}
 
   - title: The assistant finds an order
     given: A customer whose order number is A123
@@ -43,7 +43,7 @@ scenarios:
         # Several evaluators may conclude on the same ratings.
         evaluator:
           - {type: success_rate, min_proportion: 0.75}
-          - {type: rating_average, min_median_rating: 8}
+          - {type: rating_median, min_median_rating: 8}
 """.replace("LEVEL", str(DEFAULTS.significance_level))
 
 APP = '''\

@@ -12,8 +12,8 @@ NAMES: Mapping[str, str] = {
     # SigmaEval
     "SigmaEval": "Engine",
     "BehavioralTest": "ScenarioTest",
-    "RatingMeanEvaluator": "MeanEvaluator, or better RatingAverageEvaluator",
-    **dict.fromkeys(("MedianRatingEvaluator", "RatingMedianEvaluator"), "RatingAverageEvaluator"),
+    "RatingMeanEvaluator": "MeanEvaluator, or better RatingMedianEvaluator",
+    "MedianRatingEvaluator": "RatingMedianEvaluator",
     "assertions": "ProportionEvaluator, or QuantileEvaluator",
     "metrics": "scorers, such as response_latency and turn_count",
     # audacia-llm-evaluation
@@ -108,7 +108,7 @@ OF_ENGINES: Mapping[str, str] = {
 OF_EVALUATORS: Mapping[str, str] = {
     **dict.fromkeys(("proportion", "min_success_rate", "success_rate"), "min_proportion="),
     "min_score": "threshold=, or min_rating= of RatingProportionEvaluator",
-    **dict.fromkeys(("min_mean", "min_mean_rating"), "RatingAverageEvaluator(min_median_rating=...)"),
+    **dict.fromkeys(("min_mean", "min_mean_rating"), "RatingMedianEvaluator(min_median_rating=...)"),
     **dict.fromkeys(
         ("min_median", "min_average_rating", "median"), "min_median_rating=, or QuantileEvaluator(at_least=...)"
     ),

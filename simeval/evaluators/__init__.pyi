@@ -4,6 +4,7 @@ from .base import ShareEvaluator as ShareEvaluator
 from .in_a_row import PassHatKEvaluator as PassHatKEvaluator
 from .not_worse import NotWorseEvaluator as NotWorseEvaluator
 from .ratings import RatingAverageEvaluator as RatingAverageEvaluator
+from .ratings import RatingMedianEvaluator as RatingMedianEvaluator
 from .ratings import RatingProportionEvaluator as RatingProportionEvaluator
 from .ratings import SuccessRateEvaluator as SuccessRateEvaluator
 from .scores import MeanEvaluator as MeanEvaluator

@@ -161,3 +161,8 @@ class RatingAverageEvaluator(RatingEvaluator):
 
     def describe(self) -> str:
         return f"median rating at least {self.min_median_rating:g}"
+
+
+@dataclass(frozen=True)
+class RatingMedianEvaluator(RatingAverageEvaluator):
+    """Requires a median rating: the RatingAverageEvaluator by the name that says so."""

@@ -204,6 +204,7 @@ _NOT_OF_SCENARIO = {  # fields that users may write in a scenario, and what to d
     if name not in {each.name for each in fields(ScenarioTest)}
 }
 _SCENARIO: Form = FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS, elsewhere=_NOT_OF_SCENARIO)
+FIELDS_OF_SCENARIOS = [each.name for each in fields(ScenarioTest)]
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,

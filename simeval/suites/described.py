@@ -26,7 +26,7 @@ EVALUATORS = Registry(
     suffix="Evaluator",
 )
 
-_MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile", "rating_median": "rating_average"}
+_MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile"}
 
 
 def read_evaluator(found: object) -> Evaluator:

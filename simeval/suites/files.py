@@ -12,6 +12,7 @@ from simeval.core.faces import load
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
+from simeval.core.yaml_records import by_own_names
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.remote_app import RemoteApp
@@ -20,6 +21,7 @@ from simeval.suites.definitions import (
     ATTACKS,
     DEFAULTS_OF_SCENARIOS,
     EXPECTATIONS,
+    FIELDS_OF_SCENARIOS,
     FILE,
     FILE_OF_ATTACKS,
     SCENARIOS,
@@ -245,6 +247,7 @@ def _with(defaults: Mapping[str, Any], scenario: Any, folder: Path) -> Any:
     """
     if not isinstance(scenario, Mapping):
         return scenario
+    scenario = by_own_names(scenario, FIELDS_OF_SCENARIOS)
     if isinstance(table := scenario.get("cases"), str) and table.strip():
         scenario = {**scenario, "cases": str(folder / table)}
     nothing = [name for name in DEFAULTS_OF_SCENARIOS if scenario.get(name) is None]

@@ -1,7 +1,8 @@
 """Planning: how many trials a requirement needs, and what a suite can prove, before any call is paid for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil, log10, prod
 from typing import TYPE_CHECKING
 
 from simeval.core.counted import counted_of, show_share
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from simeval.suites.scenario import ScenarioTest
 
 CHEAP_SIZES = 5
+MORE_IN_TURN = 1.1  # trials of a sequential sample for each of a fixed one with the same chance of a pass
 UP = (0, 0.5, 0.8, 0.95)  # of the way from the bar to 1: rates whose trials are shown
 MARGIN, ROOM_FOR_NAMES = 23, 64  # cells before the text of a plan, and of a line that has them
 HEADERS = ("scenario", "requirement", "trials", "passes with", "chance of a pass", "average trials")
@@ -160,7 +162,7 @@ def plan(
 class RequirementForecast:
     """The forecast of one requirement of a suite: None if only a simulation could compute it (means).
 
-    `minimum_trials` is the smallest sample that can pass at all.
+    `minimum_trials` is the smallest sample that can pass at all; `bar` and `level` are those of the test.
     """
 
     scenario: str
@@ -171,6 +173,8 @@ class RequirementForecast:
     prob_pass: float | None
     expected_trials: float | None
     minimum_trials: int
+    bar: float | None = None
+    level: float = DEFAULTS.significance_level
 
     @property
     def can_pass(self) -> bool:
@@ -209,6 +213,25 @@ class SuitePlan:
             longest[each.scenario] = max(each.expected_trials, longest.get(each.scenario, 0.0))
         return sum(longest.values())
 
+    def sufficient_size(self, power: float = POWER) -> int | None:
+        """Return a sample size with which all requirements pass with this chance, as far as one is known.
+
+        None if they do with their own sizes, if no chance is known, or if no size is enough.
+        """
+        known = [each for each in self.forecasts if each.bar is not None and each.true_rate is not None]
+        if prod(each.prob_pass or 0.0 for each in known) >= power:
+            return None
+        sizes = [_sufficient(each, planning.suite_power(power, len(known))) for each in known]
+        return max((size for size in sizes if size), default=None) if all(sizes) else None
+
+    def advice(self, cost: Callable[[int], str] = lambda _: "") -> str:
+        """Name the sample size with which the suite would pass, its trials and their cost; "" if there is none."""
+        size = self.sufficient_size()
+        if size is None:
+            return ""
+        trials = sum({each.scenario: max(size, each.sample_size) for each in self.forecasts}.values())
+        return f"to pass with {show_chance(POWER)}: sample_size: {size} (up to {trials:,} conversations{cost(trials)})"
+
     def __str__(self) -> str:
         return self.text()
 
@@ -237,7 +260,8 @@ class SuitePlan:
         count = counted_of(len(most), "scenario")
         expected = "-" if self.expected_trials is None else f"{self.expected_trials:.0f}"
         said = f"{count}, at most {sum(most.values())} trials (expected: {expected}){together}"
-        return "\n".join([table, "", *([said] if room is None else Terminal(width=room).wrap(said))])
+        lines = [said, *filter(None, [self.advice()])]
+        return "\n".join([table, "", *(lines if room is None else Terminal(width=room).wrap("\n".join(lines)))])
 
 
 def plan_suite(scenarios: "Sequence[ScenarioTest]", settings: Settings, *, true_rate: float | None = None) -> SuitePlan:
@@ -278,6 +302,8 @@ def plan_suite(scenarios: "Sequence[ScenarioTest]", settings: Settings, *, true_
                         prob_pass=forecast[1],
                         expected_trials=forecast[2],
                         minimum_trials=used.minimum_trials(),
+                        bar=rule.required_share if isinstance(rule, ShareEvaluator) else None,
+                        level=rule.alpha if isinstance(rule, ShareEvaluator) else level,
                     )
                 )
     return SuitePlan(tuple(found))
@@ -294,6 +320,18 @@ def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) 
         return float(binomial.power(size, rule.required_share, rate, alpha=rule.alpha)), float(size)
     found = rule.plan(size, stop=settings.stop_mode).characteristics(rate)
     return found.prob_pass, found.expected_n
+
+
+def _sufficient(forecast: RequirementForecast, power: float) -> int | None:
+    """Return a sample size, of two digits that count, with which a requirement passes with this chance."""
+    assert forecast.bar is not None
+    assert forecast.true_rate is not None
+    fixed = planning.fixed_sample(forecast.bar, forecast.true_rate, alpha=forecast.level, power=power)
+    if fixed is None:
+        return None
+    size = MORE_IN_TURN * fixed.safe
+    step: int = 10 ** max(0, int(log10(size)) - 1)
+    return ceil(size / step) * step
 
 
 def show_chance(chance: float) -> str:

@@ -146,10 +146,9 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         "suite 'siute.yaml': there is no such file or folder; name a YAML file, a folder of them, or module:object.",
     ),
     "an evaluator has another name": (
-        SUITE.replace("success_rate", "rating_median"),
+        SUITE.replace("success_rate", "average"),
         RUN,
-        "suite.yaml, line 7, field scenarios.0.then.evaluator.type: found the type 'rating_median'; did you mean "
-        "'rating_average'?",
+        "suite.yaml, line 7, field scenarios.0.then.evaluator.type: found the type 'average'; did you mean 'mean'?",
     ),
     "half of a scorer's name is given": (
         SUITE.replace("expected_behavior: It answers", "scorer: json"),
@@ -237,9 +236,10 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         "suite.yaml, line 1, field scenarios: found 'hello'; give a list: [one, two], or a line with a dash for each.",
     ),
     "a setting has the name of its option": (
-        f"settings: {{alpha: 0.1}}\n{SUITE}",
+        f"settings: {{max_trials: 5}}\n{SUITE}",
         RUN,
-        "suite.yaml, line 1, field settings.alpha: there is no field 'alpha' here; did you mean 'significance_level'?",
+        "suite.yaml, line 1, field settings.max_trials: there is no field 'max_trials' here; did you mean "
+        "'sample_size'?",
     ),
     "what is a scenario's stands among the settings": (
         f"settings: {{max_turns: 4}}\n{SUITE}",

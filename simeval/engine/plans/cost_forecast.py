@@ -23,13 +23,14 @@ from simeval.engine.plans.trial_work import (
     judge_calls,
     tokens_of,
 )
+from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
-from simeval.suites.planning import plan_suite, show_chance
+from simeval.suites.planning import RequirementForecast, plan_suite, show_chance
 from simeval.suites.scenario import ScenarioTest
 
 CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
@@ -262,7 +263,7 @@ def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, fo
         [
             f"{counted_of(size, 'scenario')}, up to {each * most:,} conversations{typically}",
             *([] if cost is None else [f"about {show_dollars(cost)}"]),
-            *_chance(plans, settings),
+            *_chance(plans, settings, None if cost is None else cost / (each * (expected or most))),
         ]
     )
 
@@ -276,13 +277,20 @@ def _among(plans: Sequence[ScenarioPlan], apps: int, foreseen: CostForecast) -> 
     return "; ".join([asked, *spent, "an app that is proven not to be the best is dropped"])
 
 
-def _chance(plans: Sequence[ScenarioPlan], settings: Settings) -> list[str]:
+def _chance(plans: Sequence[ScenarioPlan], settings: Settings, dollars: float | None) -> list[str]:
+    """Say how likely a good app passes, and with which size it would; a conversation costs so many `dollars`."""
     today = datetime.now(UTC).date()
     deciding = [plan for plan in plans if not (plan.scenario.quarantine and plan.scenario.quarantine.holds(today))]
     evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
     if any(isinstance(each, NotWorseEvaluator) for each in evaluators):
         return []  # it depends on how the other app does
-    found = plan_suite([plan.scenario for plan in deciding], settings).forecasts
+    found = plan_suite([plan.scenario for plan in deciding], settings)
+    advice = found.advice(lambda trials: "" if dollars is None else f", about {show_dollars(dollars * trials)} at most")
+    return [*_good_app(found.forecasts, evaluators), *filter(None, [advice])]
+
+
+def _good_app(found: Sequence[RequirementForecast], evaluators: Sequence[Evaluator]) -> list[str]:
+    """Say how likely an app passes that is half-way from each bar to the best."""
     chances = [each.prob_pass for each in found if each.can_pass]
     known = [chance for chance in chances if chance is not None]
     if not chances:

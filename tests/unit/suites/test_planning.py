@@ -1,6 +1,7 @@
 """Sample sizes before the first trial is paid for."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simeval
+from simeval.cli.init import SUITE
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
@@ -16,6 +18,7 @@ from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator
 from simeval.stats import planning
 from simeval.stats.binomial import most_misses, power
 from simeval.stats.optimal import optimal_design
+from simeval.suites.files import load_suite
 from simeval.suites.planning import plan_suite, show_chance
 from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.support.golden import cases_of
@@ -28,6 +31,32 @@ def test_fixed_sizes_equal_the_reference(case: dict[str, Any]) -> None:
     found = planning.fixed_sample(given["p0"], given["p1"], alpha=given["alpha"], power=given["power"])
 
     assert found == planning.FixedSample(expected["n_first"], expected["n_safe"])
+
+
+@pytest.mark.parametrize("bar", [0.5, 0.75, 0.8, 0.9])
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_the_size_that_is_named_passes_with_80_percent(bar: float, early_stopping: bool) -> None:
+    rule = SuccessRateEvaluator(min_proportion=bar)
+    short = ScenarioTest(
+        title="t", given="g", when="w", sample_size=12, then=Expectation(expected_behavior="b", evaluator=[rule, rule])
+    )
+    given = Settings(early_stopping=early_stopping)
+
+    plan = plan_suite([short], given)
+    size = plan.sufficient_size()
+    enough = plan_suite([replace(short, sample_size=size)], given)
+
+    assert f"sample_size: {size} (up to {size} conversations)" in str(plan)
+    assert 0.8 <= (enough.prob_pass or 0) < 0.97
+    assert enough.sufficient_size() is None
+    assert "to pass with" not in str(enough)
+
+
+def test_the_starter_suite_passes_an_app_of_95_percent_with_80_percent(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    suite = load_suite(str(tmp_path / "suite.yaml"))
+
+    assert (plan_suite(suite, suite.settings, true_rate=0.95).prob_pass or 0) >= 0.8
 
 
 @pytest.mark.parametrize("case", cases_of("power_fixed_n"))
