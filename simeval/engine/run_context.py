@@ -42,14 +42,12 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.plans.shards import ShardPlan, shared_out
 from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
-from simeval.models.caller import Caller
-from simeval.models.limits.allowances import Allowances
-from simeval.models.limits.gate import Gate
+from simeval.models.caller import Caller, ReplyCache
+from simeval.models.limits.traffic import Allowances, Gate
 from simeval.models.protocol.model import Model, SharedModel
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models, address_of, road_of
-from simeval.models.reply_cache import ReplyCache
 from simeval.results.guarantee import History
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord

@@ -42,7 +42,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
-from simeval.models.prices import Price
+from simeval.models.provider_table import Price
 from simeval.results.outcomes import combine
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
 from simeval.store.opening import as_database, load_run

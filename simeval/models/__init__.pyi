@@ -1,11 +1,11 @@
 from ..extras.local.service import LocalClassifier as LocalClassifier
 from ..extras.local.service import LocalEncoder as LocalEncoder
 from .caller import Caller as Caller
+from .caller import Choice as Choice
 from .encoders import TextEncoder as TextEncoder
 from .kinds import Embedding as Embedding
-from .protocol.choices import Choice as Choice
-from .protocol.encoder import Encoder as Encoder
 from .protocol.model import Completion as Completion
+from .protocol.model import Encoder as Encoder
 from .protocol.model import Model as Model
 from .protocol.model import ModelKind as ModelKind
 from .protocol.model import Request as Request

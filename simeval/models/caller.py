@@ -1,31 +1,153 @@
-"""Calls that are made again when their cause may pass."""
+"""Calls that are made again when their cause may pass.
 
-from collections.abc import Callable, Mapping, Sequence
+A choice: a model answers with one of a few labels, each a single token, and may give the probability of each.
+
+Labels are single characters or words, none of them a prefix of another: 1 and 10 may have the same first token, so that
+its probability is ambiguous.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from logging import DEBUG
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio
+import anyio.to_thread
+from pydantic import ValidationError
 
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
 from simeval.core.retry_config import RetryConfig
 from simeval.core.retrying import LONGEST_RETRY_AFTER, Attempts, retrying
+from simeval.core.run_records import ReplyRecord
 from simeval.core.usage import Ledger
 from simeval.core.waits import Stage, Waits
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
-from simeval.models.protocol.choices import Choice, read_choice
-from simeval.models.protocol.model import Completion, Request, SharedModel
+from simeval.models.protocol.lenient_json import answer_in
+from simeval.models.protocol.model import LIMIT, Completion, Request, SharedModel
 from simeval.models.protocol.replies import Reply, read_reply
-from simeval.models.protocol.thoughts import answer_in
-from simeval.models.reply_cache import ReplyCache
+
+LEAST_MASS = 0.5  # of all probability; where labels have less, the first token is another, such as a space
 
 ROOMS = (1, 2, 4, 8)  # times the tokens that a reply may have at first
 MOST_ROOM = ROOMS[-1]
 
 R = TypeVar("R", bound=Reply)
 T = TypeVar("T")
+
+
+class Choice(Reply):
+    """A label, and the probabilities of all of them, which sum to 1; 1 for the label alone if none were sent."""
+
+    label: str
+    probabilities: Mapping[str, float]
+
+    def expected(self, values: Mapping[str, float]) -> float:
+        """Return the mean of the labels' values by their probabilities."""
+        return sum(share * values[label] for label, share in self.probabilities.items())
+
+
+def read_choice(completion: Completion, labels: Sequence[str], *, model: str) -> Choice:
+    """Return the label that an answer begins with. Raises MalformedReply if it begins with none of them.
+
+    If the model thought before it, the other labels' probabilities are unknown.
+    """
+    text = answer_in(completion.text, model).strip()
+    first_token = completion.first_token if text == completion.text.strip() else {}
+    if kept := _kept(text, labels):
+        return kept
+    first = text.strip("*_`\"'([<").casefold()
+    said = next((label for label in labels if _begins(first, label.casefold())), None)
+    if said is None:
+        raise MalformedReply(model, problem=f"it begins with none of {', '.join(labels)}", reply=completion.text)
+    mass: dict[str, float] = {}
+    for token, share in first_token.items():
+        label = next((each for each in labels if token.strip().casefold() == each.casefold()), None)
+        if label is not None:
+            mass[label] = mass.get(label, 0.0) + share
+    whole = sum(mass.values())
+    known = {label: share / whole for label, share in mass.items()} if whole >= LEAST_MASS else {said: 1.0}
+    return Choice(label=said, probabilities=known)
+
+
+def _kept(text: str, labels: Sequence[str]) -> Choice | None:
+    """Return the choice that was kept with its probabilities, if the text is one of these labels."""
+    if not text.startswith("{"):
+        return None
+    try:
+        kept = Choice.model_validate(json.loads(text))
+    except (ValueError, ValidationError, RecursionError):
+        return None
+    return kept if {kept.label, *kept.probabilities} <= set(labels) else None
+
+
+def _begins(text: str, label: str) -> bool:
+    rest = text.removeprefix(label)
+    return rest != text and not rest[:1].isalnum()
+
+
+class StoredReplies(Protocol):
+    """Where replies are found again."""
+
+    def reply(self, key: str) -> ReplyRecord | None:
+        """Return the reply of a key; may block. Raises StoreError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyCache:
+    """Answers calls of the judge, the simulated user and the rubric's writer that were answered before.
+
+    The key is everything that an answer depends on: the model, its `address`, the options, the whole prompt, the
+    temperature, the form asked for, and the seed, so that no trial gets the answer of another, nor one try that of
+    another. The limit of a reply's length is no part of it: one that was cut could not be read. The app under test is
+    never answered from here: it is the subject of measurement. Replies that could not be read are not kept. Hits are
+    counted in `ledger`.
+    """
+
+    shelf: StoredReplies
+    note: Callable[[ReplyRecord], Awaitable[None]]
+    ledger: Ledger
+    clean: Callable[[str], str]
+    address: Mapping[str, str] = field(default_factory=dict)
+
+    async def find(self, model: str, request: Request) -> str | None:
+        """Return the reply to a request, if there is one."""
+        if request.role == "app":
+            return None
+        kept = await anyio.to_thread.run_sync(self.shelf.reply, self.key(model, request), abandon_on_cancel=True)
+        if kept is None:
+            return None
+        self.ledger.of(request.role).cached_calls += 1
+        return kept.text
+
+    async def keep(self, model: str, request: Request, completion: Completion) -> None:
+        """Keep a reply that could be read."""
+        if request.role == "app" or self.clean(completion.text) != completion.text:
+            return  # a reply that held a secret would not be the same when it comes back
+        await self.note(
+            ReplyRecord(
+                key=self.key(model, request),
+                model=model,
+                role=request.role,
+                text=completion.text,
+                prompt_tokens=completion.prompt_tokens,
+                completion_tokens=completion.completion_tokens,
+            )
+        )
+
+    def key(self, model: str, request: Request) -> str:
+        """Return the key of a request: a hash of all that its answer depends on."""
+        form: object = None if request.reply is None else [request.reply.__name__, request.reply.json_schema]
+        if request.probabilities:
+            form = [form, "probabilities"]
+        if request.stop:
+            form = [form, "stop", *request.stop]
+        options = {name: str(value) for name, value in request.options.items() if name != LIMIT}
+        parts = [model, {**self.address, **options}, request.messages(), request.temperature, request.seed, form]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from simeval.core.faces import load
 from simeval.errors import DefinitionError
-from simeval.models.protocol.encoder import Encoder
+from simeval.models.protocol.model import Encoder
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simeval.errors import DefinitionError
-from simeval.models.protocol.encoder import Encoder
-from simeval.models.protocol.model import Model
-from simeval.models.protocol.provider import Make
+from simeval.models.protocol.model import Encoder, Make, Model
 from simeval.models.provider_table import provider_of
 from simeval.models.providers.embedding import EncoderModel
 

@@ -4,10 +4,11 @@ One that speaks OpenAI's protocol is a row of ENDPOINTS in `providers/endpoints`
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from simeval.models.protocol.model import Model
-from simeval.models.protocol.provider import Make, Provider
+from simeval.core.validation import is_number
+from simeval.models.protocol.model import Make, Model, Provider
 from simeval.models.providers.embedding import CompatibleEmbedding, LiteLLMEmbedding
 from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel
@@ -87,3 +88,28 @@ def maker_of(model: Model) -> Provider | None:
 def is_embedded(name: str) -> bool:
     """Return whether a model of this name is one of the embedded heuristics."""
     return provider_of(name).is_embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for one token of the prompt and one of the reply."""
+
+    prompt_token_usd: float
+    completion_token_usd: float
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Return the cost of so many tokens, in US dollars."""
+        return prompt_tokens * self.prompt_token_usd + completion_tokens * self.completion_token_usd
+
+
+def price_of(model_name: str) -> Price | None:
+    """Return the price of a model by its LiteLLM name, or None if the table has none.
+
+    The table is read as it is, prices registered with LiteLLM included: LiteLLM's own look-up asks a server about
+    models it does not know.
+    """
+    if not provider_of(model_name).has_prices:
+        return None
+    entry = listed(model_name)
+    prompt, completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    return Price(prompt, completion) if is_number(prompt) and is_number(completion) else None

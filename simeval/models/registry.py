@@ -16,20 +16,14 @@ from simeval.core.usage import Ledger
 from simeval.core.validation import require, require_object
 from simeval.core.waits import Waits
 from simeval.errors import DefinitionError
-from simeval.models.caller import Caller
-from simeval.models.limits.allowances import Allowances, Allowed
-from simeval.models.limits.bounds import Limited, Paced, Timed, Turns
+from simeval.models.caller import Caller, ReplyCache
+from simeval.models.limits.bounds import Limited, Metered, OwnModel, Paced, Timed, Turns, close
 from simeval.models.limits.governor import Governed
-from simeval.models.limits.traffic import Budget, Traffic
-from simeval.models.metering import Metered
-from simeval.models.own_model import OwnModel, close
-from simeval.models.prices import Price, price_of
-from simeval.models.protocol.model import Model, ModelKind, SharedModel
-from simeval.models.protocol.provider import Provider
-from simeval.models.provider_table import is_embedded, maker_of, provider_of
+from simeval.models.limits.traffic import Allowances, Allowed, Budget, Traffic
+from simeval.models.protocol.model import Model, ModelKind, Provider, SharedModel
+from simeval.models.provider_table import Price, is_embedded, maker_of, price_of, provider_of
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
 from simeval.models.providers.offline import OFFLINE_PREFIX
-from simeval.models.reply_cache import ReplyCache
 
 _SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; calls do not differ by them
 STREAM = "stream"  # which an app may be asked for

@@ -9,7 +9,7 @@ from zlib import crc32
 from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.core.near_misses import OPENINGS as NEAR_MISS_OPENINGS
 from simeval.models.protocol.prompt_texts import built_in
-from simeval.models.providers.offline_scorer import scorer_reply
+from simeval.models.providers.offline import scorer_reply
 from simeval.testing.behaviour import Behaviour, Role
 from simeval.testing.replies import audit_reply, judge_reply, proposal_reply, rubric_reply, user_reply
 

@@ -5,7 +5,7 @@ from math import sqrt
 from typing import Any
 from zlib import crc32
 
-from simeval.models.providers.offline_scorer import words
+from simeval.models.providers.offline import words
 
 DIMENSIONS = 256
 CATEGORIES = {"violence": "kill", "hate": "hate", "self-harm/intent": "myself"}

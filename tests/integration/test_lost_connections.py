@@ -10,7 +10,7 @@ from simeval import Engine, HallucinationFree, Helpfulness, RetryConfig
 from simeval.datasets.dataset import Dataset, Example, check_dataset
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request
-from simeval.models.providers.offline_scorer import scorer_reply
+from simeval.models.providers.offline import scorer_reply
 from simeval.results.experiment import ExperimentResult
 
 pytestmark = pytest.mark.anyio

@@ -15,8 +15,8 @@ from simeval.core.conversation import Conversation
 from simeval.core.run_records import Start
 from simeval.core.trial import MOST_ANEW
 from simeval.errors import DefinitionError
+from simeval.models.protocol.model import ModelRequest
 from simeval.models.protocol.prompts import UserTurn
-from simeval.models.protocol.request import ModelRequest
 from simeval.results.junit import junit_xml
 from simeval.results.suite import encode_suite
 from simeval.results.users import HOW_THEY_ENDED

@@ -14,8 +14,7 @@ from simeval.core.terminal import PLAIN
 from simeval.core.transcript import message_lines
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import escaped
-from simeval.models.protocol.transcripts import excerpt
-from simeval.models.protocol.user_chat import seen
+from simeval.models.protocol.transcripts import excerpt, seen
 from tests.support.experiments import engine, length, logged, values
 
 pytestmark = pytest.mark.anyio

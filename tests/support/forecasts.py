@@ -9,8 +9,8 @@ from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.cost_forecast import CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.models.prices import Price
 from simeval.models.protocol.prompt_texts import all_prompts
+from simeval.models.provider_table import Price
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.support.doubles import no_caller

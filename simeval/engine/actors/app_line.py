@@ -21,8 +21,7 @@ from simeval.core.logs import warn_all
 from simeval.core.retrying import Attempts, WaitAsAsked
 from simeval.core.waits import Waits, in_words
 from simeval.errors import AppError, AppNotAsked, AppUnusable
-from simeval.models.limits.gate import Gate
-from simeval.models.limits.traffic import Budget, Outcome, Ticket, Traffic
+from simeval.models.limits.traffic import Budget, Gate, Outcome, Ticket, Traffic
 
 T = TypeVar("T")
 

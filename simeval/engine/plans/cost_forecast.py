@@ -25,10 +25,9 @@ from simeval.engine.plans.trial_work import (
 )
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.models.prices import Price, price_of
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.provider_table import is_embedded
+from simeval.models.provider_table import Price, is_embedded, price_of
 from simeval.models.providers.offline import NOTICE
 from simeval.suites.planning import RequirementForecast, plan_suite, show_chance
 from simeval.suites.scenario import ScenarioTest

@@ -11,11 +11,11 @@ from simeval.core.settings import Settings
 from simeval.core.trial import MOST_ANEW
 from simeval.core.usage import Usage
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
-from simeval.models.prices import Price
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Reply
+from simeval.models.provider_table import Price
 from simeval.scorers.llm.controls import kinds_for
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import MOST_TAKEN_BACK, Step

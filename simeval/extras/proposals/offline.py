@@ -4,7 +4,7 @@ import re
 
 from simeval.core.stems import content_stems
 from simeval.extras.proposals.request import ProposalReply, ProposalRequest, ProposedScenario
-from simeval.models.providers import offline_text as lexical
+from simeval.models.providers import offline as lexical
 
 LEAST_STEMS = 3  # that a sentence must have to be worth a scenario
 LONGEST_SENTENCE = 300  # characters: a longer one is no sentence

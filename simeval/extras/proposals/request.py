@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from simeval.core.conversation import ChatMessage
+from simeval.models.protocol.model import ModelRequest
 from simeval.models.protocol.prompt_texts import Prompt, built_in
 from simeval.models.protocol.prompts import chat_of, tagged
 from simeval.models.protocol.replies import Reply, Text, json_object
-from simeval.models.protocol.request import ModelRequest
 
 MOST_AT_ONCE = 5  # scenarios that are asked for in one call
 TOKENS_EACH = 400  # of a scenario, at the most

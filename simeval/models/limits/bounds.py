@@ -1,21 +1,32 @@
-"""A model with bounds: so many calls at once, so many seconds each."""
+"""Models around a model: with bounds on calls and seconds, with its calls counted, or an object of the user's own."""
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from math import inf
-from time import perf_counter
+from numbers import Real
+from time import perf_counter, time_ns
+from typing import Any
 
 import anyio
+from anyio import get_cancelled_exc_class
 
+from simeval.core.capture import Caught, capture, guarded, place_of, said_of
+from simeval.core.frames import defined_at
+from simeval.core.logs import warn_all
+from simeval.core.usage import Ledger, ModelCall
 from simeval.core.waits import in_words
-from simeval.errors import ModelError
-from simeval.models.protocol.model import Completion, Request, Wrapped
+from simeval.errors import ModelError, ModelUnusable
+from simeval.models.protocol.model import Completion, Model, Request, SharedModel, Wrapped
 
 REMEMBERED, RENEWED = 500, 25  # calls that define the usual time, and how often it is updated
 USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times the time in which that share of calls ends
 SHORTEST_SECONDS = 3.0  # of a deadline that was learnt
 NEW_ROLE = 4.0  # times the deadline of all roles together: that of a new one
+
+_COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 
 
 @dataclass(slots=True)
@@ -180,3 +191,117 @@ class Timed(Wrapped):
 
     def _late(self, seconds: float) -> ModelError:
         return ModelError(self.name, kind="timeout", problem=f"no answer within {in_words(seconds)}")
+
+
+@dataclass(slots=True)
+class Metered(Wrapped):
+    """A model whose calls are summed in a ledger by the role they serve."""
+
+    model: SharedModel
+    ledger: Ledger
+
+    @property
+    def answers(self) -> int:
+        """How many requests the model has answered, whoever asked."""
+        return self.model.answers
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer and count, whether the answer is a success, a failure, or not waited for."""
+        if self.ledger.on_call is None:
+            return await self._counted(request)
+        return await self._told(request, self.ledger.on_call)
+
+    async def _told(self, request: Request, on_call: Callable[[ModelCall], None]) -> Completion:
+        """Answer and count, and report the call."""
+        started, completion, error = time_ns(), Completion(text=""), "cancelled"
+        try:
+            completion = await self._counted(request)
+            error = ""
+        except ModelError as failure:
+            error = failure.kind
+            raise
+        finally:
+            on_call(
+                ModelCall(
+                    role=request.role,
+                    model=self.name,
+                    started=started,
+                    ended=time_ns(),
+                    asked=request.messages,
+                    answered=completion.text,
+                    is_cut=completion.is_cut,
+                    prompt_tokens=completion.prompt_tokens,
+                    completion_tokens=completion.completion_tokens,
+                    error=error,
+                )
+            )
+        return completion
+
+    async def _counted(self, request: Request) -> Completion:
+        usage = self.ledger.of(request.role)
+        try:
+            completion = await self.model.complete(request)
+        except ModelError:
+            usage.calls += 1
+            usage.failed_calls += 1
+            raise
+        except get_cancelled_exc_class():
+            usage.ended_calls += 1
+            raise
+        usage.calls += 1
+        usage.prompt_tokens += completion.prompt_tokens
+        usage.completion_tokens += completion.completion_tokens
+        usage.cached_tokens += completion.cached_tokens
+        usage.reasoning_tokens += completion.reasoning_tokens
+        if completion.cost_usd is not None:
+            usage.cost_usd = (usage.cost_usd or 0.0) + completion.cost_usd
+        return completion
+
+
+class OwnModel(Wrapped):
+    """A model around an object of the user's own, which is checked before anything counts its answers."""
+
+    __slots__ = ()
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer. Raises ModelError for any exception, and ModelUnusable for anything but a Completion."""
+
+        async def answer() -> object:
+            answering: object = self.model.complete(request)
+            return await guarded(answering, "its complete") if isawaitable(answering) else answering
+
+        found = await capture(answer)
+        if isinstance(found, Completion) and not (wrong := _wrong_in(found)):
+            counted: dict[str, Any] = {name: int(getattr(found, name) or 0) for name in _COUNTED}
+            return replace(found, **counted)
+        if isinstance(found, Caught):
+            if isinstance(found.error, ModelError):
+                raise found.error
+            problem = f"{said_of(found.error)}{place_of(found.error)}"
+            raise ModelError(self.name, kind="code", problem=problem) from found.error
+        place = defined_at(self.model.complete)
+        its = f"its complete ({place})" if place else "its complete"
+        what = type(found).__name__ if not isinstance(found, Completion) else f"a Completion of which {wrong}"
+        raise ModelUnusable(self.name, kind="code", problem=f"{its} returned {what}")
+
+
+def _wrong_in(found: Completion) -> str:
+    """Return the parts of a completion that are not as declared; empty if all are.
+
+    Tokens and costs that are not counted may be None.
+    """
+    kinds: dict[str, Any] = {"text": str, **dict.fromkeys((*_COUNTED, "cost_usd"), Real | None)}
+    wrong = [name for name, kind in kinds.items() if not isinstance(getattr(found, name), kind)]
+    return f"{wrong[0]} is {type(getattr(found, wrong[0])).__name__}" if wrong else ""
+
+
+async def close(model: Model) -> None:
+    """Close a model. An error of closing is reported, and takes nobody's result away."""
+
+    async def closed() -> None:
+        closing: object = model.close()
+        if isawaitable(closing):
+            await closing
+
+    if isinstance(failed := await capture(closed), Caught):
+        warn_all(f"{model.name} could not be closed: {said_of(failed.error)}{place_of(failed.error)}")

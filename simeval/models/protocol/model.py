@@ -1,11 +1,16 @@
 """The interface of a language model: a name, and a method that completes requests."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, runtime_checkable
 
+from simeval.core import seeds
 from simeval.core.conversation import ChatMessage
 from simeval.models.protocol.replies import Reply
+
+LIMIT, TEMPERATURE = "max_tokens", "temperature"  # options
+WARM = 0.5  # the least temperature of a further try: at 0 a server repeats itself, whatever the seed
 
 
 class Request(Protocol):
@@ -146,3 +151,115 @@ class Wrapped:
 
     async def close(self) -> None:
         await self.model.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest(ABC):
+    """A request with its seed and temperature, and the most tokens a reply may have.
+
+    `problem` describes the problem of the reply before, if there was one; `probabilities` asks for those of the reply's
+    first token, if the server sends any. `options` go into the call unchanged; `timeout_seconds` limits it if that is
+    less than the model's own limit; one that `is_hurried` may be given up when it takes far longer than usual, since it
+    is repeated. A subclass writes its `first_messages`.
+    """
+
+    seed: int = 0
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    timeout_seconds: float | None = None
+    is_hurried: bool = True
+    problem: str = ""
+    probabilities: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @abstractmethod
+    def first_messages(self) -> Sequence[ChatMessage]:
+        """Return the chat messages, as they are at the first try."""
+
+    def messages(self) -> Sequence[ChatMessage]:
+        """Render the prompt, with a note on the problem of the last reply."""
+        said = self.first_messages()
+        if not self.problem:
+            return said
+        place = self.place_of_problem % len(said)
+        told = f"{said[place]['content']}\n\nYour last reply was of no use: {self.problem}. Reply again, in full."
+        return [*said[:place], {"role": said[place]["role"], "content": told}, *said[place + 1 :]]
+
+    @property
+    def stop(self) -> Sequence[str]:
+        """The texts at which the server is to end the reply; they do not occur in it."""
+        return ()
+
+    def shared(self) -> Mapping[int, int]:
+        """Return how many characters of a message other requests begin with, too, by the message's place."""
+        return {}
+
+    @property
+    def place_of_problem(self) -> int:
+        """The message that ends with the note on the problem: the last."""
+        return -1
+
+    def addressed(self, options: Mapping[str, Any]) -> Self:
+        """Return the request with options of its role; `max_tokens` among them takes the place of its own."""
+        if not options:
+            return self
+        return replace(self, options=options, max_tokens=options.get(LIMIT, self.max_tokens))
+
+    def again(self, attempt: int, problem: str) -> Self:
+        """Return the request for a further try (2 is the second) at a reply that could not be read.
+
+        Another seed, a temperature and a note on the problem: a deterministic server repeats itself otherwise.
+        """
+        options, given = self.options, self.options.get(TEMPERATURE)
+        if isinstance(given, int | float):
+            options = {**options, TEMPERATURE: max(WARM, given)}
+        temperature = max(WARM, self.temperature)
+        return replace(self, seed=self.further_seed(attempt), temperature=temperature, options=options, problem=problem)
+
+    def further_seed(self, attempt: int) -> int:
+        """Return the seed of a further try."""
+        return seeds.derive(self.seed, "attempt", attempt)
+
+    def patient(self) -> Self:
+        """Return the request as one that may take as long as its model's own bound allows."""
+        return replace(self, is_hurried=False)
+
+    def with_room(self, times: float) -> Self:
+        """Return the request with so many times the tokens for its reply."""
+        if times == 1 or self.max_tokens is None:
+            return self
+        tokens = int(self.max_tokens * times)
+        return replace(
+            self, max_tokens=tokens, options={**self.options, LIMIT: tokens} if LIMIT in self.options else self.options
+        )
+
+
+Make = Callable[[str, Mapping[str, Any], float], Model]  # of a name, options, and the seconds a call may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A family of models, recognised by the `prefix` of their names.
+
+    `model` are their classes; `chat` makes one that chats, `embedding` and `moderation` one of that kind, if there is
+    any. `has_prices` is whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of this
+    package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether a name or options send a call
+    through LiteLLM that could be made without.
+    """
+
+    prefix: str
+    model: tuple[type[Model], ...]
+    chat: Make
+    embedding: Make | None = None
+    moderation: Make | None = None
+    has_prices: bool = False
+    is_embedded: bool = False
+    needs_litellm: Callable[[str, Mapping[str, Any]], bool] = lambda _name, _options: False
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns texts into vectors of one length, in their order. It is called in worker threads."""
+
+    def encode(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return a vector for each text; may block."""

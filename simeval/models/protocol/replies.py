@@ -21,8 +21,7 @@ from pydantic import (
 from simeval.core.conversation import UserFaultKind
 from simeval.core.rubric_levels import MEETS_FROM, equal_levels
 from simeval.errors import MalformedReply
-from simeval.models.protocol.lenient_json import Unended, objects_in
-from simeval.models.protocol.thoughts import answer_in
+from simeval.models.protocol.lenient_json import Unended, answer_in, objects_in
 
 LONGEST_REPLY = 200_000  # characters; a longer reply is refused unread
 LEVELS = tuple(str(level) for level in range(1, 11))

@@ -2,8 +2,15 @@
 
 LiteLLM is imported when it is first needed (about two seconds of CPU) and never retries here: simeval does, by
 cause.
+
+The connections under LiteLLM: opened with the first model that needs them, closed with the last.
+
+LiteLLM keeps its clients in a cache of the whole process, by endpoint and not by model, so the session they run
+on must be one for all our models on an event loop. When it closes, the clients that hold it leave the cache
+(else LiteLLM would open a new session behind our back), and LiteLLM's logging task ends if it began with us.
 """
 
+import asyncio
 import logging
 import os
 import re
@@ -15,8 +22,9 @@ from functools import cache
 from importlib.util import find_spec
 from time import perf_counter
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -26,11 +34,8 @@ from simeval.core.logs import log
 from simeval.core.validation import closest
 from simeval.core.waits import seconds_of
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable
-from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.request import LIMIT
-from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT, require_one_login
-from simeval.models.providers.keys import require_key
-from simeval.models.providers.litellm_session import close_session, open_session
+from simeval.models.protocol.model import LIMIT, Completion, Request
+from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT, require_key, require_one_login
 from simeval.models.providers.litellm_table import listed, parts_of
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.providers.openai_format import (
@@ -42,6 +47,11 @@ from simeval.models.providers.openai_format import (
     kind_of,
     refusal_of,
 )
+
+if TYPE_CHECKING:
+    import aiohttp
+
+FLUSHING_SECONDS = 1.0
 
 _KINDS: Mapping[str, ModelErrorKind] = {
     "AuthenticationError": "authentication",
@@ -72,6 +82,69 @@ _OWN_MARKS = "cache_control_injection_points"  # LiteLLM's option
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
 _OBJECTS = re.compile(r" ssl:<[^>]*>| ssl:default| <[\w.]+ object at 0x\w+>")
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception): |\w+Exception - )+")
+
+
+@dataclass(slots=True)
+class _Shared:
+    session: "aiohttp.ClientSession"
+    worker_is_ours: bool
+    users: int = 0
+
+
+_shared: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared]" = WeakKeyDictionary()
+
+
+def open_session(litellm: ModuleType) -> "aiohttp.ClientSession":
+    """Return the running event loop's session, opened if it was not; each call needs one `close_session`."""
+    import aiohttp
+
+    loop = asyncio.get_running_loop()
+    if loop not in _shared:
+        connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
+        session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        _shared[loop] = _Shared(session, worker_is_ours=not _is_at_work(_worker(litellm), loop))
+    _shared[loop].users += 1
+    return _shared[loop].session
+
+
+async def close_session(litellm: ModuleType) -> None:
+    """Close the session if this was its last user."""
+    loop = asyncio.get_running_loop()
+    shared = _shared.get(loop)
+    if shared is None:
+        return
+    shared.users -= 1
+    if shared.users:
+        return
+    del _shared[loop]
+    _forget_clients(litellm, shared.session)
+    await shared.session.close()
+    if shared.worker_is_ours and _is_at_work(_worker(litellm), loop):
+        with anyio.move_on_after(FLUSHING_SECONDS):
+            await _worker(litellm).flush()
+        await _worker(litellm).stop()
+
+
+def _is_at_work(worker: Any, loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether LiteLLM's logging task was begun on this loop before us.
+
+    One of a loop that has ended is nobody's.
+    """
+    task = getattr(worker, "_worker_task", None)
+    return task is not None and not task.done() and task.get_loop() is loop
+
+
+def _worker(litellm: ModuleType) -> Any:
+    return litellm.litellm_core_utils.logging_worker.GLOBAL_LOGGING_WORKER
+
+
+def _forget_clients(litellm: ModuleType, session: "aiohttp.ClientSession") -> None:
+    cache = litellm.in_memory_llm_clients_cache
+    for key, client in list(cache.cache_dict.items()):
+        inner = getattr(client, "_client", None) or getattr(client, "client", None)
+        if getattr(getattr(inner, "_transport", None), "client", None) is session:
+            cache.cache_dict.pop(key, None)
+            cache.ttl_dict.pop(key, None)
 
 
 @cache

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from typing import Any
 
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
@@ -32,11 +33,135 @@ from simeval.models.protocol.prompts import (
     UserTurn,
 )
 from simeval.models.protocol.replies import Status
-from simeval.models.providers import offline_text as lexical
-from simeval.models.providers.offline_scorer import scorer_reply
+
+LONG_WORD = 4  # letters: shorter ones are not compared with the context
+
+_TAG = r"<{0}>\n(.*?)\n</{0}>"
+_ITEM = re.compile(r'<item number="(\d+)">\n(.*?)\n</item>', re.DOTALL)
+_CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
+
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_CLAUSE = re.compile(r"\s*(?:;|(?<=\w)\.(?=\s|$))\s*")
+_PART = re.compile(r"\s*(?:[:,]|\band\b)\s*", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not(?! only\b)|never|nor|(?:without|no)(?! (?:extra |further |additional )?(?:charge|cost|fee)s?\b)"
+    r"(?! (?:problem|later|earlier|more than|less than)\b)|avoids?|refrains?|refuses?|instead of)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_CAN_NOT = re.compile(r"\bcan not\b", re.IGNORECASE)
 
 OFFLINE_PREFIX = "offline/"
 NOTICE = "a lexical heuristic for smoke tests and demos, not a judgement of quality"
+
+
+def scorer_reply(system: str, user: str) -> dict[str, Any]:
+    """Answer a scorer in the form that its system prompt asks for."""
+    if '"entities"' in system:
+        return {"entities": _CAPITALISED.findall(_content(user, "text"))}
+    output, source = _content(user, "output"), _source(user)
+    if '"claims"' in system:
+        sentences = [each.strip() for each in output.split(".") if each.strip()]
+        claims = [{"claim": s, "reasoning": "its words", "supported": _covers(source, s)} for s in sentences]
+        return {"claims": claims}
+    if '"preferred"' in system:
+        return {"reasoning": "its words", "preferred": _better(user)}
+    if '"rulings"' in system:
+        return {"rulings": _rulings(user, output)}
+    if '"grade"' in system:
+        return {"reasoning": "its words", "grade": "excellent" if _covers(source, output) else "poor"}
+    if '"questions"' in system:
+        return {"noncommittal": not output.strip(), "questions": [output or "?"]}
+    if "from 1 to 5" in system:
+        return {"reasoning": "its words", "score": 1 + round(4 * _share(_content(user, "reference"), output))}
+    if '"score"' in system:
+        return {"reasoning": "its words", "score": _share(_content(user, "input"), _content(user, "context"))}
+    return {"reasoning": "its words", "met": _covers(source, output)}
+
+
+def _rulings(user: str, output: str) -> Mapping[str, Any]:
+    """Rule on each criterion by its words in the output, or on each document by the input's words in it."""
+    criteria = [text.partition(":") for _, text in _ITEM.findall(_content(user, "criteria"))]
+    documents = _ITEM.findall(_content(user, "context")) or [("1", _content(user, "context"))]
+    found = (
+        {name: _share(text, output) > 0 for name, _, text in criteria}
+        if criteria
+        else {
+            number: _share(_content(user, "reference") or _content(user, "input"), text) > 0
+            for number, text in documents
+        }
+    )
+    return {name: {"reasoning": "its words", "met": met} for name, met in found.items()}
+
+
+def _better(user: str) -> str:
+    """Prefer the answer that has more of the input's long words."""
+    wanted = _content(user, "input")
+    first, second = (_share(wanted, _content(user, place)) for place in ("first", "second"))
+    return "tie" if first == second else "first" if first > second else "second"
+
+
+def _source(user: str) -> str:
+    return _content(user, "context") or _content(user, "reference") or _content(user, "input")
+
+
+def _content(user: str, tag: str) -> str:
+    found = re.search(_TAG.format(tag), user, re.DOTALL)
+    return found[1] if found else ""
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, in lower case."""
+    return re.findall(r"\w+", text.lower())
+
+
+def _long(text: str) -> set[str]:
+    return {word for word in words(text) if len(word) >= LONG_WORD}
+
+
+def _covers(source: str, text: str) -> bool:
+    return _long(text) <= _long(source)
+
+
+def _share(wanted: str, text: str) -> float:
+    """Return the share of the long words of one text that another has."""
+    words = _long(wanted)
+    return len(words & _long(text)) / len(words) if words else 0.0
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text into its sentences."""
+    return [sentence.strip() for sentence in _SENTENCE.split(text.strip()) if sentence.strip()]
+
+
+@lru_cache(maxsize=5_000)
+def parts(expectation: str) -> tuple[str, ...]:
+    """Split an expectation into the parts that can be met one by one; the whole, if it has none.
+
+    From a "not" to the end of its clause is one part: a forbidden act.
+    """
+    found = []
+    for clause in _CLAUSE.split(_CAN_NOT.sub("cannot", expectation)):  # it is a text to say, not to avoid
+        negation = _NEGATION.search(clause)
+        positive = clause[: negation.start()] if negation else clause
+        found += [*_PART.split(positive), clause[negation.start() :] if negation else ""]
+    return tuple(part.strip() for part in found if content_stems(part)) or (expectation.strip(),)
+
+
+def is_negative(part: str) -> bool:
+    """Return whether a part forbids something."""
+    return _NEGATION.search(part) is not None
+
+
+def covers(text_stems: frozenset[str], part: str) -> bool:
+    """Return whether a text, given by its stems, covers a part: half of its content words, and every number in it.
+
+    A part that forbids something is covered by its absence.
+    """
+    wanted = content_stems(part)
+    share = len(wanted & text_stems) / len(wanted) if wanted else 1.0
+    facts = {word for word in wanted if any(letter.isdigit() for letter in word)}
+    said = share >= 0.5 and facts <= text_stems
+    return not said if is_negative(part) else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +195,7 @@ class OfflineModel:
 
 def _user(request: UserTurn) -> str:
     """Say the sentences of the When clause one a turn, answer questions, leave when the goal seems met."""
-    told = [sentence for sentence in lexical.sentences(request.when) if any(map(str.isalnum, sentence))]
+    told = [sentence for sentence in sentences(request.when) if any(map(str.isalnum, sentence))]
     goals = [_in_first_person(sentence) for sentence in told or [request.when]]
     turn = sum(message.role == "user" for message in request.history)
     own = turn - sum(message.role == "user" and GIVEN in message.metadata for message in request.history)
@@ -187,7 +312,7 @@ def _typed(message: str, typing: str) -> str:
 
 def _rubric(request: RubricRequest) -> str:
     """Grade by how many parts of the expectation are covered."""
-    wanted = lexical.parts(request.expected_behavior)
+    wanted = parts(request.expected_behavior)
     listed = "; ".join(wanted)
     levels = {
         str(level): f"About {round(100 * (level - 1) / 9)}% of these parts are covered: {listed}."
@@ -199,8 +324,8 @@ def _rubric(request: RubricRequest) -> str:
 def _judge(request: GradeRequest) -> str:
     """Rate the share of the expectation's parts that the assistant's messages cover, from 1 to 10."""
     said = frozenset[str]().union(*(content_stems(m.content) for m in request.conversation if m.role == "assistant"))
-    wanted = lexical.parts(request.expected_behavior)
-    missed = [part for part in wanted if not lexical.covers(said, part)]
+    wanted = parts(request.expected_behavior)
+    missed = [part for part in wanted if not covers(said, part)]
     score = 1 + 9 * (len(wanted) - len(missed)) // len(wanted)
     reasoning = f"{len(wanted) - len(missed)} of {len(wanted)} parts of the expectation are covered"
     if missed:
@@ -215,7 +340,7 @@ def _criteria(request: CriteriaRequest) -> str:
     together = frozenset[str]().union(*stems.values())
     rulings = {}
     for number, text in request.criteria.items():
-        met = bool(said) and all(lexical.covers(together, part) for part in lexical.parts(text))
+        met = bool(said) and all(covers(together, part) for part in parts(text))
         wanted = content_stems(text)
         quote = max(said, key=lambda each: len(stems[each] & wanted), default="")
         ruling = "met" if met else "not_met"

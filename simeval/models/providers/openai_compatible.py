@@ -20,15 +20,23 @@ from simeval.core.redaction import Redactor
 from simeval.core.unreached import cause_of
 from simeval.core.waits import seconds_of
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
-from simeval.models.protocol.model import Completion, Request
-from simeval.models.protocol.request import LIMIT
-from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint, require_one_login
-from simeval.models.providers.keys import OF_THE_USER, key_missing
+from simeval.models.protocol.model import LIMIT, Completion, Request
+from simeval.models.providers.endpoints import (
+    COMPATIBLE,
+    LITELLM,
+    OF_THE_USER,
+    TRANSPORT,
+    Endpoint,
+    key_missing,
+    require_one_login,
+)
 from simeval.models.providers.litellm_table import cost_of, listed, parts_of, tokens_of
 from simeval.models.providers.openai_format import (
     ELSEWHERE,
+    STREAMED,
     UNAUTHORIZED,
     Dialect,
+    StreamedAnswer,
     body_of,
     context_of,
     first_token_of,
@@ -38,7 +46,6 @@ from simeval.models.providers.openai_format import (
     redirected,
     refusal_of,
 )
-from simeval.models.providers.openai_stream import STREAMED, StreamedAnswer
 
 if TYPE_CHECKING:
     import aiohttp

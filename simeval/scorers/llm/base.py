@@ -11,11 +11,10 @@ from simeval.core.settings import DEFAULTS
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Model, ModelKind, Request
+from simeval.models.protocol.model import Model, ModelKind, ModelRequest, Request
 from simeval.models.protocol.prompt_texts import DATA_NOTICE
 from simeval.models.protocol.prompts import escaped
 from simeval.models.protocol.replies import Reply
-from simeval.models.protocol.request import ModelRequest
 from simeval.models.registry import Models
 from simeval.scorers.base import Callers, ColumnScorer, Scorer
 

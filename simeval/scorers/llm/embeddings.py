@@ -11,8 +11,7 @@ from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.models.encoders import LOCAL_PREFIX, MINILM, LocalModel, TextEncoder, load_local, local_encoder
 from simeval.models.kinds import Embedding
-from simeval.models.protocol.encoder import Encoder
-from simeval.models.protocol.model import Model, ModelKind
+from simeval.models.protocol.model import Encoder, Model, ModelKind
 from simeval.models.providers.embedding import EmbeddingRequest, TwoVectors
 from simeval.scorers.base import Callers, Scorer
 from simeval.scorers.llm.base import ModelScorer

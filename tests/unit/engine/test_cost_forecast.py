@@ -11,9 +11,9 @@ from simeval.engine.plans.trial_work import LEVEL_TOKENS, MESSAGE_TOKENS
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator
-from simeval.models.prices import Price
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
+from simeval.models.provider_table import Price
 from simeval.scorers.metrics import response_latency
 from simeval.suites.planning import plan_suite
 from simeval.suites.scenario import Expectation

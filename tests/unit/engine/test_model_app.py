@@ -13,7 +13,7 @@ from simeval.engine.actors.app import App, Memory, model_handler
 from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.engine.actors.handler import Handler
 from simeval.errors import ModelError
-from simeval.models.limits import gate, governor
+from simeval.models.limits import governor, traffic
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.registry import Models
 from simeval.testing import ScriptedModel
@@ -26,7 +26,7 @@ TIMEOUT = 8.0
 
 @pytest.fixture(autouse=True)
 def _clock_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (gate, governor):
+    for module in (governor, traffic):
         monkeypatch.setattr(module, "monotonic", anyio.current_time)
     monkeypatch.setattr("simeval.models.limits.bounds.perf_counter", anyio.current_time)
 

@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
-from simeval.models.limits import gate, governor
+from simeval.models.limits import governor, traffic
 
 
 @pytest.fixture(autouse=True)
 def _clock_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (gate, governor):
+    for module in (governor, traffic):
         monkeypatch.setattr(module, "monotonic", anyio.current_time)

@@ -10,8 +10,7 @@ import pytest
 from simeval.core.settings import RetryConfig
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.limits.breaker import Breaker
-from simeval.models.limits.governor import Governed
+from simeval.models.limits.governor import Breaker, Governed
 from simeval.models.limits.traffic import Traffic
 from simeval.models.protocol.model import Request
 from simeval.testing import ScriptedModel

@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.errors import MalformedReply
-from simeval.models.protocol.choices import Choice, read_choice
+from simeval.models.caller import Choice, read_choice
 from simeval.models.protocol.model import Completion
 
 DIGITS = [str(digit) for digit in range(10)]

@@ -9,12 +9,11 @@ from simeval.core.run_records import ReplyRecord
 from simeval.core.settings import RetryConfig, Settings
 from simeval.core.usage import Ledger
 from simeval.errors import ModelError
-from simeval.models.caller import Caller
+from simeval.models.caller import Caller, ReplyCache
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, LabelRulingRequest
 from simeval.models.protocol.replies import Grade, PlainReply
 from simeval.models.registry import Models
-from simeval.models.reply_cache import ReplyCache
 from simeval.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.models.providers import keys
+from simeval.models.providers import endpoints
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 
@@ -81,7 +81,7 @@ def test_of_several_ways_in_any_is_enough(name: str, key: str, monkeypatch: pyte
     ],
 )
 def test_a_library_that_is_missing_is_told(name: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "find_spec", lambda _: None)
+    monkeypatch.setattr(endpoints, "find_spec", lambda _: None)
 
     with pytest.raises(DefinitionError, match=said):
         LiteLLMModel(name).check_key()

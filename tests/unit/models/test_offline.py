@@ -15,8 +15,7 @@ from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Model, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, PlainReply, RubricReply, UserReply, read_reply
-from simeval.models.providers.offline import OfflineModel
-from simeval.models.providers.offline_text import is_negative, parts
+from simeval.models.providers.offline import OfflineModel, is_negative, parts
 from tests.support.records import conversation
 
 USER, JUDGE, APP = (OfflineModel(f"offline/{role}") for role in ("user", "judge", "app"))

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from simeval.models.limits.pace import LATE_SECONDS
-from simeval.models.limits.traffic import FIRST_AT_ONCE, Budget, Ticket, Traffic
+from simeval.models.limits.traffic import FIRST_AT_ONCE, LATE_SECONDS, Budget, Ticket, Traffic
 from tests.support.servers import Bucket, Busy, Drive, EachForItself, FixedWindows, Server, SlidingLog, Slots
 
 RATE, SECONDS, MOST = 50, 60, 100

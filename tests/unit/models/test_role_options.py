@@ -6,9 +6,9 @@ from simeval.core.run_records import ReplyRecord
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
+from simeval.models.caller import ReplyCache
 from simeval.models.protocol.prompts import ChatRequest, UserTurn
 from simeval.models.registry import Models
-from simeval.models.reply_cache import ReplyCache
 from tests.support.chat_server import chat_server, said
 
 pytestmark = pytest.mark.anyio
