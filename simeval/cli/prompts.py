@@ -10,7 +10,7 @@ from simeval.core.terminal import room_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, built_in, prompt_names, source_of
-from simeval.scorers.registry import SCORERS
+from simeval.scorers.metrics import SCORERS
 from simeval.suites.scenario import shorten
 
 WIDTH = 80  # of other streams

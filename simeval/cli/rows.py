@@ -15,7 +15,7 @@ from simeval.errors import DefinitionError
 from simeval.results.document import Document, ExperimentDocument
 from simeval.results.row_choice import Condition, chosen_rows, require_metrics
 from simeval.results.rows import Row, Rows, RowScore
-from simeval.scorers.registry import direction_by_name
+from simeval.scorers.metrics import direction_by_name
 from simeval.scorers.values import text_of
 from simeval.store.database import Database
 from simeval.store.runs import Runs

@@ -39,8 +39,8 @@ from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.results.document import RunDocument
 from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.scorers.base import Scorer, as_scorer
-from simeval.scorers.people import PeoplesFeedback
-from simeval.scorers.registry import ScorerOptions, named_scorer
+from simeval.scorers.metrics import ScorerOptions, named_scorer
+from simeval.scorers.summaries import PeoplesFeedback
 from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of
 from simeval.suites.files import load_expectations

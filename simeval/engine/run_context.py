@@ -51,11 +51,9 @@ from simeval.models.registry import Models, address_of, road_of
 from simeval.results.guarantee import History
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
-from simeval.scorers.llm.controls import ControlBook, ExpectationControls
-from simeval.scorers.llm.criteria import CriteriaScorer
-from simeval.scorers.llm.escalating import EscalatingScorer, as_composite
+from simeval.scorers.llm.criteria import CriteriaScorer, EscalatingScorer, as_composite
 from simeval.scorers.llm.judge import RubricScorer
-from simeval.scorers.llm.rubrics import RubricBook
+from simeval.scorers.llm.rubrics import ControlBook, ExpectationControls, RubricBook
 from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.named import name_of, require_model_name

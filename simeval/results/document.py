@@ -406,7 +406,7 @@ class ExperimentDocument(RunHead):
         metric = next((metric for metric in self.metrics if metric.name == name), None)
         if metric is not None and metric.direction != "unknown":
             return metric.direction
-        from simeval.scorers.registry import direction_by_name  # most results do not need it
+        from simeval.scorers.metrics import direction_by_name  # most results do not need it
 
         owners = [scorer for scorer in self.scorers if name == scorer or name.startswith(f"{scorer}.")]
         owner = max(owners, key=len, default=None)

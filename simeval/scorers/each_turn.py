@@ -10,8 +10,17 @@ from simeval.core.conversation import CONTEXT, Conversation
 from simeval.core.direction import Direction
 from simeval.core.preparation import Preparation
 from simeval.core.trial import Score
-from simeval.scorers.base import COLUMNS, Callers, ColumnScorer, Scorer, as_scorer
-from simeval.scorers.responses import EVERY, LAST, conversation_columns, turns_of
+from simeval.scorers.base import (
+    COLUMNS,
+    EVERY,
+    LAST,
+    Callers,
+    ColumnScorer,
+    Scorer,
+    as_scorer,
+    conversation_columns,
+    turns_of,
+)
 from simeval.scorers.returned import metrics_of, read_returned
 
 TURNS = 5  # answers of a conversation, for the forecast of calls

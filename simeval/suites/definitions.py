@@ -29,7 +29,7 @@ from simeval.core.yaml_records import HERE, Form, mapping, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.scorers.base import as_scorer
-from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.socket_app import SocketApp

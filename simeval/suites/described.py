@@ -16,8 +16,7 @@ from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.scorers.base import Scorer, as_scorer
-from simeval.scorers.metrics import BOUNDED, METRICS, TURN_METRICS, find_metric
-from simeval.scorers.registry import LISTED, SCORERS
+from simeval.scorers.metrics import BOUNDED, LISTED, METRICS, SCORERS, TURN_METRICS, find_metric
 from simeval.suites.objects import load_object
 
 EVALUATORS = Registry(

@@ -19,8 +19,8 @@ from simeval.core.validation import nearest, require, require_level, require_siz
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
-from simeval.scorers.text.tool_rules import ToolRules
-from simeval.scorers.world_state import StateMatch
+from simeval.scorers.conditions import StateMatch
+from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.fitting import directed, require_fit, wrong_path
 from simeval.suites.script import Step, require_script
 from simeval.suites.user_mix import UserMix, UserPersona

@@ -7,8 +7,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from simeval.core.yaml_records import as_list
-from simeval.scorers.metrics import METRICS
-from simeval.scorers.registry import SCORERS
+from simeval.scorers.metrics import METRICS, SCORERS
 from simeval.suites.definitions import FILE, SCENARIOS
 from simeval.suites.described import EVALUATORS
 

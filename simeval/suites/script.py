@@ -8,9 +8,9 @@ from typing import Any, Literal
 from simeval.core.redaction import clean_values
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
-from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.conditions import StateMatch
+from simeval.scorers.text.tool_calls import ToolRules
 from simeval.scorers.values import folded, stands_in
-from simeval.scorers.world_state import StateMatch
 
 MOST_TAKEN_BACK = 3  # messages of one attacker
 KINDS = ("user", "app", "simulate", "attack", "check")

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from simeval.cli.main import main
-from simeval.scorers.registry import SCORERS
+from simeval.scorers.metrics import SCORERS
 
 RATE = "{type: success_rate, min_proportion: 0.9}"
 SHARE = "{type: proportion, min_proportion: 0.9}"

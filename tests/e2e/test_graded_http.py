@@ -25,8 +25,7 @@ from simeval.scorers.llm.graded import (
     Helpfulness,
 )
 from simeval.scorers.llm.moderation import Moderation
-from simeval.scorers.llm.rag import ContextEntityRecall
-from simeval.scorers.llm.summarization import Summarization
+from simeval.scorers.llm.rag import ContextEntityRecall, Summarization
 from simeval.testing import FakeEndpoint, Fault
 from simeval.testing.scorer_replies import vector
 from tests.support.http_runs import KEY, MAX_ATTEMPTS

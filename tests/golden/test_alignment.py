@@ -23,8 +23,8 @@ from simeval.extras.brand.traits import TraitsModel
 from simeval.models.caller import Caller
 from simeval.models.protocol.replies import read_reply
 from simeval.scorers.base import Scorer
+from simeval.scorers.returned import weighted
 from simeval.scorers.text.phrases import Phrases, read
-from simeval.scorers.weights import weighted
 from simeval.stats.agreement import bootstrap_by_cluster
 from simeval.testing import ScriptedModel
 from tests.support.encoders import BagOfWords, Table

@@ -6,9 +6,8 @@ import pytest
 
 from simeval.errors import DefinitionError
 from simeval.scorers.base import scorer
-from simeval.scorers.text.context_match import ContextMatch
 from simeval.scorers.text.formats import ValidJSON
-from simeval.scorers.text.similarity import Contains, ExactMatch, LevenshteinSimilarity, RougeL, TokenF1
+from simeval.scorers.text.similarity import Contains, ContextMatch, ExactMatch, LevenshteinSimilarity, RougeL, TokenF1
 from tests.support.golden_cases import TOLERANCE, cases_in, chosen, ids
 
 JSON = ids("audacia", 33, 34, 35, 37, 39)

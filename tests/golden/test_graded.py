@@ -14,8 +14,7 @@ from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.embeddings import EmbeddingSimilarity
 from simeval.scorers.llm.graded import ContextRelevancy, HallucinationFree
 from simeval.scorers.llm.moderation import Moderation
-from simeval.scorers.llm.rag import ContextEntityRecall
-from simeval.scorers.llm.summarization import QUALITY, Summarization
+from simeval.scorers.llm.rag import QUALITY, ContextEntityRecall, Summarization
 from simeval.testing import ScriptedModel
 from tests.support.golden_cases import TOLERANCE, cases_in, chosen, ids
 

@@ -7,7 +7,7 @@ import pytest
 from simeval.core.conversation import Conversation, Message
 from simeval.errors import DefinitionError
 from simeval.scorers.returned import metrics_of, select, whole
-from simeval.scorers.text.json_match import JSONMatch
+from simeval.scorers.text.formats import JSONMatch
 from simeval.scorers.text.similarity import ExactMatch, LevenshteinSimilarity
 from simeval.scorers.text.tool_calls import ToolCallMatch
 from tests.support.golden_cases import TOLERANCE, cases_in, chosen, ids

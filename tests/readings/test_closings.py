@@ -8,7 +8,7 @@ from simeval import AppResponse, Conversation, Expectation, Message, ProportionE
 from simeval.core.closings import takes_leave
 from simeval.datasets.dataset import Example, check_dataset
 from simeval.scorers import DocumentRelevance, EachTurn, Faithfulness, scorer
-from simeval.scorers.responses import conversation_columns, turns_of
+from simeval.scorers.base import conversation_columns, turns_of
 from simeval.suites.script import Step
 from tests.support.experiments import engine
 

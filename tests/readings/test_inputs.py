@@ -31,9 +31,9 @@ from simeval.models.protocol.model import Completion
 from simeval.results.rows import Rows
 from simeval.results.suite import encode_suite
 from simeval.scorers import BiasScorer, ColumnScorer, EachTurn, Persona, SentimentScorer, ToxicityScorer
+from simeval.scorers.base import conversation_columns, turns_of
 from simeval.scorers.llm.base import ModelScorer
-from simeval.scorers.registry import SCORERS
-from simeval.scorers.responses import conversation_columns, turns_of
+from simeval.scorers.metrics import SCORERS
 from simeval.scorers.returned import parts_of
 from simeval.store.opening import open_database
 from simeval.store.runs import Runs

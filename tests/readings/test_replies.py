@@ -8,8 +8,8 @@ import pytest
 from simeval.errors import MalformedReply
 from simeval.extras.brand.safety import SafetyRating
 from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply, read_reply
+from simeval.scorers.llm.base import Claims, OneToFive, Ruling, Share, rulings_of
 from simeval.scorers.llm.criteria import rulings_on
-from simeval.scorers.llm.replies import Claims, OneToFive, Ruling, Share, rulings_of
 
 NINE = '{"reasoning": "it did", "score": 9}'
 

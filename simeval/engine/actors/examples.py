@@ -30,7 +30,7 @@ from simeval.engine.actors.dialogue import Dialogue, Exchange
 from simeval.engine.actors.targets import OWN_COLUMNS
 from simeval.errors import DatasetChanged, SimevalError
 from simeval.results.cases import MOST_ROWS, Case, groupable
-from simeval.scorers.responses import REPLAYED
+from simeval.scorers.base import REPLAYED
 
 READ_AT_ONCE = 256  # examples, in a worker thread
 

@@ -15,7 +15,7 @@ from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
 from simeval.errors import SimevalError
 from simeval.results.text import speaks_against
-from simeval.scorers.responses import conversation_columns
+from simeval.scorers.base import conversation_columns
 
 NOTHING: Mapping[int, Score] = {}
 

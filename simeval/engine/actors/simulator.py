@@ -32,8 +32,8 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import UserTurn
 from simeval.scorers.base import Scorer
+from simeval.scorers.conditions import StateMatch
 from simeval.scorers.returned import select
-from simeval.scorers.world_state import StateMatch
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import Check, Step
 

@@ -12,9 +12,8 @@ from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import REFERENCE, Dataset
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
-from simeval.scorers.base import Callers, Scorer, as_scorer
+from simeval.scorers.base import REPLAYED, Callers, Scorer, as_scorer
 from simeval.scorers.each_turn import EachTurn
-from simeval.scorers.responses import REPLAYED
 from simeval.suites.scenario import Expectation
 
 TRIAL_COLUMNS = (

@@ -18,8 +18,7 @@ from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.evaluators.scores import ProportionEvaluator
 from simeval.extras.attacks.families import MARKER, Aims, Family, book
 from simeval.extras.attacks.planting import planted
-from simeval.scorers.text.breach import Breach
-from simeval.scorers.text.hidden import Said
+from simeval.scorers.text.breach import Breach, Said
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Step
 from simeval.suites.user_mix import UserMix, UserPersona

@@ -17,8 +17,8 @@ from simeval.extras.brand.sessions import measured_in, responses_of, session_mea
 from simeval.extras.brand.traits import TraitsModel, load_traits, traits_of
 from simeval.models.encoders import MINILM, Encoding, TextEncoder, encoder_name, load_local, text_encoder, unit_vectors
 from simeval.scorers.base import ColumnScorer
+from simeval.scorers.returned import require_weights, shares_of, weighted
 from simeval.scorers.text.phrases import Phrases, read
-from simeval.scorers.weights import require_weights, shares_of, weighted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models
-from simeval.scorers.llm.panel import at_once, repeat_seed
+from simeval.scorers.llm.judge import at_once, repeat_seed
 from simeval.scorers.llm.preference import Preference
 
 GAIN = 2.0  # points: padding may not lift a rating by more

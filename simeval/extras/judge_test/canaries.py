@@ -37,7 +37,7 @@ from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.protocol.replies import Grade
 from simeval.models.provider_table import is_embedded
-from simeval.scorers.llm.panel import at_once, repeat_seed
+from simeval.scorers.llm.judge import at_once, repeat_seed
 
 DRAWS = 9999
 ROUNDING = 1e-9

@@ -25,7 +25,7 @@ from simeval.extras.judge_test import material
 from simeval.extras.judge_test.licence_material import LANGUAGES, LicenceCase, licence_cases
 from simeval.extras.judge_test.licences import BAR, LEVEL, Form, form_said, licence_key
 from simeval.models.provider_table import is_embedded
-from simeval.scorers.llm.panel import at_once
+from simeval.scorers.llm.judge import at_once
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.planning import optimal_sample
 from simeval.stats.sequential import Design

@@ -10,7 +10,7 @@ from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import as_answer
 from simeval.datasets.messages import turns_of
 from simeval.errors import DefinitionError
-from simeval.scorers.responses import conversation_columns
+from simeval.scorers.base import conversation_columns
 
 Columns = Mapping[str, Any]
 

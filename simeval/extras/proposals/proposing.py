@@ -21,7 +21,7 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.registry import Models
-from simeval.scorers.llm.panel import at_once
+from simeval.scorers.llm.judge import at_once
 
 MOST_ROUNDS = 3  # in which a source is asked for new scenarios
 ALIKE = 0.8  # the share of common words at which two scenarios are one

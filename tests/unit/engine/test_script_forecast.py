@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.trial_work import MESSAGE_TOKENS
-from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import Check, Step
 from tests.support.forecasts import PLAIN, forecast_of, scenario

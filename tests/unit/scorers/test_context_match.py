@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.text.context_match import ContextMatch
+from simeval.scorers.text.similarity import ContextMatch
 
 
 def test_precision_is_the_mean_precision_down_to_each_passage_that_is_right() -> None:

@@ -28,8 +28,7 @@ from simeval import (
 )
 from simeval.core.direction import by_path, direction_at
 from simeval.errors import DefinitionError
-from simeval.scorers.metrics import METRICS, find_metric
-from simeval.scorers.registry import SCORERS, direction_by_name
+from simeval.scorers.metrics import METRICS, SCORERS, direction_by_name, find_metric
 from simeval.scorers.returned import metrics_of
 from tests.support.classifiers import Written
 

@@ -8,7 +8,7 @@ import pytest
 from simeval import Conversation, Message, Scorer, scorer
 from simeval.errors import DefinitionError
 from simeval.scorers import Contains, EachTurn, Faithfulness
-from simeval.scorers.responses import conversation_columns
+from simeval.scorers.base import conversation_columns
 
 pytestmark = pytest.mark.anyio
 

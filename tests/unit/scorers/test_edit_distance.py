@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.scorers.text.edit_distance import MOST_CELLS, common_length, edit_distance
+from simeval.scorers.text.similarity import MOST_CELLS, common_length, edit_distance
 
 WORDS = st.text(alphabet="abé🦜", max_size=80)
 

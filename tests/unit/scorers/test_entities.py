@@ -7,9 +7,7 @@ import pytest
 
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Model, Request
-from simeval.scorers.llm.entities import both, normalised
-from simeval.scorers.llm.rag import ContextEntityRecall
-from simeval.scorers.llm.summarization import Summarization
+from simeval.scorers.llm.rag import ContextEntityRecall, Summarization, both, normalised
 from simeval.scorers.returned import metrics_of
 from simeval.testing import ScriptedModel
 from tests.support.doubles import any_request

@@ -25,8 +25,7 @@ from simeval.scorers.llm.graded import (
     as_text,
 )
 from simeval.scorers.llm.moderation import Moderation
-from simeval.scorers.llm.rag import ContextEntityRecall
-from simeval.scorers.llm.summarization import Summarization
+from simeval.scorers.llm.rag import ContextEntityRecall, Summarization
 from simeval.scorers.returned import metrics_of
 from simeval.testing import ScriptedModel
 from tests.support.grading import ENTITIES, MET, TEXTS, Listening, ready

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.text.json_match import JSONMatch
+from simeval.scorers.text.formats import JSONMatch
 
 
 @pytest.mark.parametrize(

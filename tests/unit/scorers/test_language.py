@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.text.language import Language
+from simeval.scorers.text.readability import Language
 
 pytest.importorskip("py3langid", reason="py3langid is not installed: it is in the extra 'language'")
 

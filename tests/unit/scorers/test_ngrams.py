@@ -8,7 +8,7 @@ from math import log
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.scorers.text.ngrams import Bleu, Gleu, Meteor, NgramScorer, RougeN
+from simeval.scorers.text.similarity import Bleu, Gleu, Meteor, NgramScorer, RougeN
 
 NLTKS = [Bleu(), Gleu(), Meteor()]
 REFERENCE, OUTPUT = "Marie Curie was birthed in Warsaw.", "Marie Curie was born in Warsaw."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.scorers.llm.quotes import stands_in
+from simeval.scorers.llm.criteria import stands_in
 
 SAID = ["Hello there!", "Your order F1001 was sent on “Monday” and it\n arrives on *Friday*: a < b & c.", "No."]
 

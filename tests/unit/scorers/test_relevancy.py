@@ -7,7 +7,7 @@ import pytest
 
 from simeval.errors import DefinitionError, MalformedReply
 from simeval.scorers.llm.base import ModelScorer
-from simeval.scorers.llm.relevancy import AnswerSimilarity, ContextPrecision, ResponseRelevancy
+from simeval.scorers.llm.rag import AnswerSimilarity, ContextPrecision, ResponseRelevancy
 from simeval.testing import ScriptedModel
 from tests.support.grading import Listening, ready
 

@@ -7,7 +7,7 @@ import pytest
 
 from simeval.core.conversation import Conversation, Message
 from simeval.errors import DefinitionError
-from simeval.scorers.text.tool_rules import ToolRules
+from simeval.scorers.text.tool_calls import ToolRules
 
 REFUND = {"required": ["look_up", "refund"], "forbidden": ["delete"], "before": {"refund": "look_up"}}
 CHAIN = {"before": {"ship": ["pay", "pack"], "pay": ["quote"]}}

@@ -6,7 +6,7 @@ import pytest
 
 from simeval.core.conversation import WORLD, Conversation, Message
 from simeval.errors import DefinitionError, NotMeasured
-from simeval.scorers.world_state import StateMatch
+from simeval.scorers.conditions import StateMatch
 
 STATE = {
     "orders": {"F1001": {"status": "refunded", "amount": 49.5, "lines": [{"sku": "A"}]}},

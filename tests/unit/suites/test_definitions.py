@@ -14,9 +14,8 @@ from simeval.extras.brand.safety import Safety
 from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.llm.graded import Criteria
-from simeval.scorers.metrics import find_metric, response_length
-from simeval.scorers.registry import SCORERS
-from simeval.scorers.text.json_match import JSONMatch
+from simeval.scorers.metrics import SCORERS, find_metric, response_length
+from simeval.scorers.text.formats import JSONMatch
 from simeval.scorers.text.personal_data import PersonalData
 from simeval.scorers.text.similarity import Contains, RegexMatch
 from simeval.scorers.text.tool_calls import ToolCallMatch

@@ -11,8 +11,7 @@ from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvalua
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.scorers.base import Scorer, scorer
 from simeval.scorers.metrics import response_latency
-from simeval.scorers.text.ngrams import Bleu
-from simeval.scorers.text.similarity import Contains, ExactMatch
+from simeval.scorers.text.similarity import Bleu, Contains, ExactMatch
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)
