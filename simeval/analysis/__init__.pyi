@@ -7,7 +7,6 @@ from .changes import Side as Side
 from .comparison import compare as compare
 from .comparison_report import Comparison as Comparison
 from .comparison_report import encode_comparison as encode_comparison
-from .evidence import Evidence as Evidence
 from .held_against import against as against
 from .judge_agreement import agreement as agreement
 from .labels import Label as Label
@@ -16,6 +15,7 @@ from .labels import read_labels as read_labels
 from .many_runs import ManyRuns as ManyRuns
 from .many_runs import compare_many as compare_many
 from .many_runs import encode_many as encode_many
+from .matching import Evidence as Evidence
 from .merging import merge as merge
 from .past_design import planned_from as planned_from
 from .people_standard import PeopleVerdict as PeopleVerdict

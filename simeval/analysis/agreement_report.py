@@ -1,17 +1,20 @@
 """How far a run's judge agrees with people: records, printed as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any, Literal
 
+from simeval.analysis.labels import Label, judged_in
 from simeval.analysis.people_standard import PeopleVerdict
+from simeval.analysis.saved_run import scenarios_of
 from simeval.core.counted import show_share
 from simeval.core.serialization import plain
 from simeval.core.tables import indent as indented
 from simeval.core.tables import line_of
 from simeval.core.terminal import printed_room
 from simeval.core.version import __version__
+from simeval.results.document import RunDocument
 from simeval.results.findings import show_coefficient
 from simeval.stats.agreement import BootstrapInterval, Confusion, Rate
 from simeval.stats.calibration import CorrectedRate
@@ -26,6 +29,8 @@ ADVICE: Mapping[Trust, str] = {
 }
 WEIGHTED = "; more that the judge fails were drawn, so rates and coefficients are weighted to be those of all"
 ROUGH = 50  # labelled conversations below which a bootstrap interval is too narrow, and no advice is given
+
+MOST_SHOWN = 20
 
 
 def indent(text: str, spaces: int) -> str:
@@ -203,3 +208,64 @@ def _show_rate(rate: Rate) -> str:
 
 def _share(share: float) -> str:
     return "-" if isnan(share) else show_share(round(share, 3))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """A trial on which a person and the judge do not agree; `score` is the judge's, None if it gave none."""
+
+    scenario: str
+    index: int
+    expectation: str
+    rater: str
+    passes: bool
+    score: float | None
+    reasoning: str
+
+    def __str__(self) -> str:
+        said, judged = ("pass", "fail") if self.passes else ("fail", "pass")
+        score = "" if self.score is None else f" with {self.score:g}"
+        why = f": {self.reasoning}" if self.reasoning else ""
+        who = self.rater or "the label"
+        return f"{self.scenario}, trial {self.index}: {who} says {said}, the judge {judged}{score}{why}"
+
+
+def disagreements(run: RunDocument, labels: Sequence[Label]) -> list[Disagreement]:
+    """Return each label that differs from the judge, by the first requirement of its expectation."""
+    judged, scenarios = judged_in(run, reasoned_only=False), scenarios_of(run)
+    trials = {title: each.by_index() for title, each in scenarios.items()}
+    found = []
+    for label in labels:
+        requirement = next(iter(judged.get((label.scenario, label.expectation or ""), {}).values()), None)
+        met = requirement.met.get(label.index) if requirement and requirement.met else None
+        if requirement is None or met is None or (passes := _passes(label, requirement.cut)) is met:
+            continue
+        scores = scenarios[label.scenario].scores(trials[label.scenario][label.index])
+        score = scores.get(label.expectation or "")
+        found.append(
+            Disagreement(
+                scenario=label.scenario,
+                index=label.index,
+                expectation=label.expectation or "",
+                rater=label.rater,
+                passes=passes,
+                score=None if score is None or isnan(score.value) else score.value,
+                reasoning=score.reasoning if score else "",
+            )
+        )
+    return found
+
+
+def _passes(label: Label, cut: Any) -> bool:
+    if isinstance(label.value, bool):
+        return label.value
+    return bool(cut.holds(label.value)) if cut else False
+
+
+def show_disagreements(found: Sequence[Disagreement]) -> str:
+    """Write the disagreements of people and judge, or that there are none."""
+    if not found:
+        return "people and the judge agree on every label"
+    lines = [indent(str(each), 2) for each in found[:MOST_SHOWN]]
+    more = [f"  … and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
+    return "\n".join([f"people and the judge disagree on {len(found)}:", *lines, *more])

@@ -9,22 +9,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from simeval.analysis.change_cells import show_side
 from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side, finding_of, proves
-from simeval.analysis.comparison_report import Comparison
-from simeval.analysis.evidence import (
+from simeval.analysis.comparison_report import Comparison, show_side
+from simeval.analysis.matching import (
     Evidence,
+    Matched,
     Values,
     about_trials,
     known_pairs,
     least_trials,
+    match_experiments,
+    match_suites,
     mean_evidence,
     paired_evidence,
     rise,
     share_interval,
     unpaired_evidence,
 )
-from simeval.analysis.matching import Matched, match_experiments, match_suites
 from simeval.analysis.saved_run import Source, read_result, require_different
 from simeval.core.counted import counted_of, say_p
 from simeval.core.settings import ALPHA, MARGIN

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from simeval.analysis.change_cells import change_cells, change_headers
 from simeval.analysis.changes import WORST_FIRST, Change, Finding
-from simeval.analysis.comparison_report import Comparison, gate_of, guarantee_of, noun_of, told_of
+from simeval.analysis.comparison_report import (
+    Comparison,
+    change_cells,
+    change_headers,
+    gate_of,
+    guarantee_of,
+    noun_of,
+    told_of,
+)
 from simeval.analysis.saved_run import Saved
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN

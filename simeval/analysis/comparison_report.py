@@ -7,15 +7,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.change_cells import COLOURS, change_cells, change_headers, change_mark
-from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange
+from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange, Side
 from simeval.analysis.saved_run import Key, RunResult, read_result
-from simeval.core.counted import show_share
+from simeval.core.counted import show_p, show_share
 from simeval.core.serialization import plain
 from simeval.core.tables import GAP, LEFT_OUT, render_table
-from simeval.core.terminal import PLAIN, Terminal, one_line, printed
+from simeval.core.terminal import PLAIN, Style, Terminal, one_line, printed
 from simeval.core.version import __version__
+from simeval.results.outcomes import BaselineGate, BaselineRow
 from simeval.results.printable import Printable
+
+COLOURS: dict[Finding, Style] = {
+    "worse": "red",
+    "unclear": "yellow",
+    "better": "green",
+    "not worse": "green",
+    "changed": "dim",
+    "unchanged": "dim",
+}
 
 MOST_LISTED = 20  # requirements or metrics of one run only that are listed in print
 MOST_SHOWN = 8  # trials or examples of one change that are listed in print
@@ -26,6 +35,56 @@ Kind = Literal["suites", "experiments"]
 Whole = Literal["better", "not worse", "worse", "unclear"]
 UNDIRECTED: tuple[Finding, ...] = ("changed", "unchanged")
 FINDINGS: tuple[Finding, ...] = ("worse", "unclear", "better", "not worse", *UNDIRECTED)
+
+
+def change_headers(*, paired: bool) -> list[str]:
+    """Return the headers of the cells of a change."""
+    counted = "pairs" if paired else "trials"
+    return ["finding", "before", "now", "change", "interval", counted, "better", "worse", "p"]
+
+
+def change_cells(change: Change, terminal: Terminal = PLAIN) -> list[str]:
+    """Return the cells of a change, but for its name."""
+    signed = show_points if change.kind == "share" else "{:+.3g}".format
+    points = " pts" if change.kind == "share" else ""
+    turned = [len(change.improved), len(change.regressed)] if change.pairs is not None and change.has_direction else []
+    return [
+        terminal.paint(change_mark(change), COLOURS[change.finding]) + (" ~" if change.approximate else ""),
+        show_side(change.baseline, change),
+        show_side(change.candidate, change),
+        "-" if change.difference is None else f"{signed(change.difference)}{points}",
+        "-" if change.interval is None else f"[{', '.join(map(signed, change.interval))}]",
+        _show_pairs(change),
+        *(map(str, turned) if turned else ("-", "-")),
+        "-" if change.p_value is None else show_p(change.p_value),
+    ]
+
+
+def change_mark(change: Change) -> str:
+    """Return the finding as a table has it."""
+    return change.finding.upper() if change.has_direction else change.finding
+
+
+def show_side(side: Side, change: Change) -> str:
+    """Write the figures of one run."""
+    if side.met is not None:
+        return f"{side.met} of {side.n}"
+    if side.value is None:
+        return "-"
+    return show_share(side.value) if change.kind == "share" else f"{side.value:.3g}"
+
+
+def _show_pairs(change: Change) -> str:
+    before, now = change.baseline, change.candidate
+    lost = before.missing + now.missing
+    counted = f"{before.size}, {now.size}" if change.pairs is None else str(now.size)
+    return f"{counted} ({lost} missing)" if lost else counted
+
+
+def show_points(share: float) -> str:
+    """Write a difference of shares in percentage points, without the unit."""
+    shown = f"{100 * share:+.3g}"
+    return "0" if float(shown) == 0 else shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,3 +415,28 @@ def guarantee_of(comparison: Comparison, noun: str) -> list[str]:
         f"error rates{marked}: {missed}if nothing is worse, some {noun} is found worse with probability at most "
         f"{show_share(bound)} ({level} for each one tested)"
     ]
+
+
+def gate_against(comparison: Comparison) -> BaselineGate:
+    """Return a comparison of a run with its baseline as a gate of that run."""
+    run_id, points = comparison.baseline.run_id, f"{100 * comparison.margin:.4g} percentage points"
+    lead = "" if comparison.passed else "not "
+    told = told_of(comparison, noun_of(comparison))
+    return BaselineGate(
+        run_id=run_id,
+        margin=comparison.margin,
+        met=comparison.passed,
+        said=f"{lead}proven to be no worse than run {run_id} by more than {points}: {told}",
+        rows=tuple(map(_row, comparison.changes)),
+    )
+
+
+def _row(change: Change) -> BaselineRow:
+    return BaselineRow(
+        title=change.title,
+        name=change.name,
+        finding=change.finding,
+        met=change.is_proven or (not change.has_margin and change.finding != "worse"),
+        said=f"{change.finding}: {change.explanation}",
+        p_value=change.p_value,
+    )

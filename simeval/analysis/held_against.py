@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simeval.analysis.comparison import require_measured
-from simeval.analysis.evidence import Outcomes
+from simeval.analysis.matching import Outcomes
 from simeval.analysis.saved_run import RequirementOutcomes, Source, read_suite, requirements_of, scenarios_of
 from simeval.core.app_handler import AppHandler
 from simeval.core.logs import log

@@ -4,10 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simeval.analysis.change_cells import COLOURS, change_mark, show_side
 from simeval.analysis.changes import WORST_FIRST, Change, finding_of
 from simeval.analysis.comparison import compare
-from simeval.analysis.comparison_report import Comparison, encode_comparison, gate_of, noun_of, told_of
+from simeval.analysis.comparison_report import (
+    COLOURS,
+    Comparison,
+    change_mark,
+    encode_comparison,
+    gate_of,
+    noun_of,
+    show_side,
+    told_of,
+)
 from simeval.analysis.saved_run import Source, read_result, require_different
 from simeval.core.counted import show_share
 from simeval.core.tables import render_table

@@ -5,10 +5,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simeval.analysis.baseline_gate import gate_against
 from simeval.analysis.comparison import compare, require_measured
-from simeval.analysis.comparison_report import Comparison
-from simeval.analysis.evidence import least_trials
+from simeval.analysis.comparison_report import Comparison, gate_against
+from simeval.analysis.matching import least_trials
 from simeval.analysis.saved_run import read_suite, requirements_of
 from simeval.cli.compare import changes_part, load_result
 from simeval.core.logs import log

@@ -20,9 +20,9 @@ from simeval.engine.flow import TrialScope
 from simeval.engine.simulation import ONE_SESSION, SHARED
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.suites.apps.described_app import DescribedApp
+from simeval.suites.apps.http_app import Ids, changed_id, ids_of
 from simeval.suites.apps.named import name_of
 from simeval.suites.apps.remote_app import Exchange, RemoteApp, Session
-from simeval.suites.apps.session_ids import Ids, changed_id, ids_of
 
 QUESTION = "Which code word did I give you?"
 WORDS = ("amber", "birch", "cobalt", "falcon", "garnet", "juniper", "lantern", "maple", "orchid", "saffron", "walnut")

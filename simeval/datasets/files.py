@@ -1,25 +1,39 @@
-"""Datasets from Python objects and from files, and written to files; read as a stream wherever that will do."""
+"""Datasets from Python objects and from files, and written to files; read as a stream wherever that will do.
+
+Rows of other libraries' tables, read in parts: frames of pandas and polars, and Parquet files.
+
+Frames are recognised by their methods, so that nothing is imported that the user did not.
+"""
 
 import gzip
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
+from simeval.core.conversation import Message
 from simeval.core.row_files import JSON_LINES, csv_rows, sound_lines, text_lines
 from simeval.core.validation import require_file, require_one_of
-from simeval.datasets.dataset import Dataset, Example, Kind, check_dataset, encode_example
-from simeval.datasets.file_stamp import FileStamp
-from simeval.datasets.fine_tuning import fine_tuning_row
-from simeval.datasets.frames import frame_rows, parquet_rows
+from simeval.datasets.conversations import sessions_of
+from simeval.datasets.dataset import REFERENCE, Dataset, Example, Kind, check_dataset, encode_example, is_chat, text_of
+from simeval.datasets.messages import call_of
 from simeval.datasets.records import Record, Unreadable, records
 from simeval.datasets.rows import Fields, are_turns, example_of, fields_of
-from simeval.datasets.sessions import sessions_of
 from simeval.errors import DefinitionError, StoreError
+
+T = TypeVar("T")
+
+Row = Mapping[str, Any]
+
+PART = 1_000  # rows at once
+
+FineTuningForm = Literal["openai", "sharegpt"]
+_SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "tool"}
 
 Form = Literal["simeval", "openai", "sharegpt"]
 Columns = str | Sequence[str] | None
@@ -30,6 +44,158 @@ JSON = ".json"
 PARQUET = ".parquet"
 _QUOTED = re.compile(r'"[^"]*"')  # a cell in quotes, or the text between doubled ones in it
 TABLES = (".csv", ".tsv", ".parquet")  # cannot be a log
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """The time a file was last written and its length, which identify its version."""
+
+    path: Path
+    written: int  # nanoseconds, as finely as the file system stores them
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> "FileStamp":
+        """Take the stamp of a file. Raises DefinitionError if it cannot be read."""
+        try:
+            found = os.stat(path)  # noqa: PTH116 (half the time of Path.stat, once a row)
+        except OSError as error:
+            do = "check the path, or its permissions"
+            raise DefinitionError(str(path), found=f"it cannot be read ({error.strerror})", do=do) from error
+        return cls(path, found.st_mtime_ns, found.st_size)
+
+    def watched(self, read: Iterable[T]) -> Iterator[T]:
+        """Yield the items read from the file, each only if the file is unchanged.
+
+        Raises DefinitionError if it has changed, at the beginning, after each item and at the end (3 µs each).
+        """
+        self._require_same()
+        try:
+            for each in read:
+                self._require_same()
+                yield each
+        except DefinitionError:
+            self._require_same()  # an error may come from a half-written change
+            raise
+        self._require_same()
+
+    def _require_same(self) -> None:
+        if FileStamp.of(self.path) != self:
+            raise DefinitionError(str(self.path), found="it has changed since it was read", do="read it again")
+
+
+def frame_rows(frame: Any) -> Callable[[], Iterable[Row]] | None:
+    """Return a function that reads the rows of a pandas or polars frame; None for anything else.
+
+    Raises DefinitionError where two columns have one name.
+    """
+    if all(hasattr(frame, name) for name in ("iloc", "notna", "to_dict")) and hasattr(frame, "columns"):
+        if not frame.columns.is_unique:
+            twice = sorted({str(name) for name in frame.columns[frame.columns.duplicated()]})
+            raise DefinitionError("frame", found=f"several columns named {', '.join(twice)}", do="rename them")
+        return lambda: _pandas_rows(frame)
+    if hasattr(frame, "iter_rows") and hasattr(frame, "schema"):
+        return lambda: frame.iter_rows(named=True, buffer_size=PART)
+    return None
+
+
+def parquet_rows(path: Path) -> Iterator[Row]:
+    """Return the rows of a Parquet file, through pyarrow or polars. Raises DefinitionError."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        yield from _parquet_by_polars(path)
+        return
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=PART):
+                yield from batch.to_pylist()
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _pandas_rows(frame: Any) -> Iterator[Row]:
+    for start in range(0, len(frame), PART):
+        part = frame.iloc[start : start + PART]
+        yield from part.astype(object).where(part.notna(), None).to_dict("records")
+
+
+def _parquet_by_polars(path: Path) -> Iterator[Row]:
+    try:
+        import polars
+    except ImportError as error:
+        do = "pip install pyarrow, or polars"
+        raise DefinitionError(str(path), found="Parquet files need a library that is not installed", do=do) from error
+    try:
+        frame, start = polars.scan_parquet(path), 0
+        while not (part := frame.slice(start, PART).collect()).is_empty():
+            yield from part.iter_rows(named=True)
+            start += PART
+    except (OSError, polars.exceptions.PolarsError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> DefinitionError:
+    said = str(error).splitlines() or [type(error).__name__]
+    return DefinitionError(str(path), found=f"it cannot be read as Parquet ({said[0]:.200})", do="name a Parquet file")
+
+
+def fine_tuning_row(example: Example, form: FineTuningForm) -> dict[str, Any]:
+    """Return the row of an example: the input, and the reference, or without one the recorded answers.
+
+    `openai` is {"messages": [{"role", "content", "tool_calls"}, ...]}, with a message of the role `tool` for each
+    result; `sharegpt` is {"conversations": [{"from", "value"}, ...]}. Raises ValueError without an answer.
+    """
+    messages = list(_messages(example))
+    if not any(message["role"] == "assistant" for message in messages):
+        raise ValueError("it has neither a reference nor a recorded answer, so there is nothing to learn")
+    if form == "openai":
+        return {"messages": messages}
+    return {"conversations": [said for message in messages for said in _said(message)]}
+
+
+def _messages(example: Example) -> Iterator[dict[str, Any]]:
+    reference = example.columns().get(REFERENCE)
+    given = example.inputs.get("input")
+    if reference is None and example.conversation is not None:
+        if example.metadata.get("system"):
+            yield {"role": "system", "content": str(example.metadata["system"])}
+        for message in example.conversation.messages:
+            yield from _recorded(message)
+        return
+    if is_chat(given):
+        for each in given:
+            yield {"role": each["role"], "content": text_of(each)}
+    else:
+        yield {"role": "user", "content": example.text}
+    if reference is not None:
+        yield {"role": "assistant", "content": _as_text(reference)}
+
+
+def _recorded(message: Message) -> Iterator[dict[str, Any]]:
+    calls = [{"id": f"call_{number}", **call_of(call)} for number, call in enumerate(message.tool_calls)]
+    if calls:
+        asked = [{"id": call["id"], "type": "function", "function": _function(call)} for call in calls]
+        yield {"role": "assistant", "content": None, "tool_calls": asked}
+        for call, given in zip(calls, message.tool_calls, strict=True):
+            yield {"role": "tool", "tool_call_id": call["id"], "content": _as_text(given.get("result", ""))}
+    yield {"role": message.role, "content": message.content}
+
+
+def _function(call: Mapping[str, Any]) -> dict[str, str]:
+    return {"name": str(call.get("name", "")), "arguments": json.dumps(call.get("arguments", {}), ensure_ascii=False)}
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _said(message: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    for call in message.get("tool_calls", ()):
+        made = {"name": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
+        yield {"from": "function_call", "value": json.dumps(made, ensure_ascii=False)}
+    if message["content"] is not None:
+        yield {"from": _SPEAKERS[message["role"]], "value": message["content"]}
 
 
 def dataset_of(

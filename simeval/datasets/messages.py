@@ -5,16 +5,31 @@ OpenInference, LangChain (dumped, serialised, or as pairs), the AI SDK (model me
 interface), Inspect, ShareGPT.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from math import nan
 from typing import Any, Literal
 
 from simeval.core.media import PARTS, has_parts
 from simeval.core.serialization import Json, plain
-from simeval.datasets.coercion import filled, first, identity, loaded, mapping, usage
+from simeval.errors import DefinitionError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# a Unix time above this is in nanoseconds, microseconds, milliseconds; else it is in seconds
+UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+TOKENS: Mapping[str, tuple[str, ...]] = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens", "input", "prompt_token_count", "promptTokenCount"),
+    "completion_tokens": (
+        "completion_tokens",
+        "output_tokens",
+        "output",
+        "candidates_token_count",
+        "candidatesTokenCount",
+    ),
+}
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: Mapping[str, Role] = {
@@ -30,6 +45,83 @@ _REASONING = {"thinking", "reasoning", "redacted_thinking"}
 _TEXTS = {"text", "input_text", "output_text", "refusal", "summary_text"}
 _UNSAID = ("step_start", "source", "source_url", "source_document")  # parts of a user interface without content
 _NAMED = ("image", "audio", "video", "file", "document")  # parts of these kinds are named in the text
+
+OWN_MARK = "__"  # the prefix of promptfoo's own columns; __expected* are references
+_WORD_GAPS = re.compile(r"[\W_]+")
+_EXPECTED = re.compile(
+    r"(expected|reference|groundtruth|ideal|gold(en)?|(correct|right|true|desired)(answer|output|response))"
+)
+_USUAL = re.compile(r"((target|desired)(answer|output|response)?|answer|label|solution)s?")
+_TURN_PARTS = {
+    "session": ("session", "conversation", "thread", "dialogue", "dialog", "chat", "ticket"),
+    "role": ("role", "speaker", "sender", "author", "authortype", "from"),
+    "text": ("text", "content", "message", "utterance", "body"),
+}
+_SPEAKERS: Mapping[str, Role] = {
+    **{name: role for name, role in ROLES.items() if role != "tool"},
+    **dict.fromkeys(("customer", "client", "visitor", "caller"), "user"),
+    **dict.fromkeys(("agent", "operator", "chatbot"), "assistant"),
+}
+
+
+def loaded(value: Any) -> Any:
+    """Return the JSON object or list that a text holds, else the value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return the object in a value or in its JSON text; an empty one if it is none."""
+    found = loaded(value)
+    return found if isinstance(found, Mapping) else {}
+
+
+def first(found: Mapping[str, Any], *names: str) -> Any:
+    """Return the value of the first name that has one, else None."""
+    return next((found[name] for name in names if found.get(name) is not None), None)
+
+
+def identity(found: Mapping[str, Any], *names: str) -> str:
+    """Return the id under the first of the names that has one; only texts and whole numbers are ids."""
+    values = (found.get(name) for name in names)
+    return next(
+        (str(each) for each in values if isinstance(each, str | int) and each != "" and not isinstance(each, bool)), ""
+    )
+
+
+def moment(value: object) -> datetime | None:
+    """Return a time written in ISO 8601 (in UTC without a zone) or as a Unix time in any unit, else None."""
+    if isinstance(value, str) and value.strip().isdigit():
+        value = int(value)
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value.strip())
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            unit = next((unit for above, unit in UNITS if value > above), 1.0)
+            return EPOCH + timedelta(seconds=value / unit)
+    except (ValueError, OverflowError):
+        return None
+    return None
+
+
+def usage(found: Any) -> dict[str, int]:
+    """Return prompt_tokens and completion_tokens, under any name a log uses, if they are counted."""
+    counted = {}
+    for name, aliases in TOKENS.items():
+        count = first(mapping(found), *aliases)
+        if isinstance(count, int | float) and not isinstance(count, bool) and count == count:
+            counted[name] = int(count)
+    return counted
+
+
+def filled(**found: Any) -> dict[str, Any]:
+    """Return the values that are neither None nor empty."""
+    return {name: value for name, value in found.items() if value is not None and value not in ("", [], {}, ())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,3 +390,73 @@ def _details(message: Mapping[str, Any], pieces: _Pieces) -> Json:
         ),
         **(usage(message.get("usage_metadata")) or usage(first(response, "token_usage", "usage"))),
     }
+
+
+def plain_name(column: str) -> str:
+    """Return a column's name without case, spaces and marks, so that "Ground Truth" is ground_truth."""
+    return _WORD_GAPS.sub("", column.casefold())
+
+
+def is_reference(column: str) -> bool:
+    """Return whether a column is called as one with right answers, or is promptfoo's own: no app is shown it."""
+    name = plain_name(column)
+    return column.strip().startswith(OWN_MARK) or bool(_EXPECTED.match(name) or _USUAL.fullmatch(name))
+
+
+def references_in(columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns that hold the right answers.
+
+    Where some are called expected, reference, ideal, gold or ground truth, those alone: beside them a column called
+    answer may well be an app's.
+    """
+    named = [each for each in columns if is_reference(each)]
+    sure = [each for each in named if _EXPECTED.match(plain_name(each))]
+    return tuple(sure or [each for each in named if not each.strip().startswith(OWN_MARK)])
+
+
+@dataclass(frozen=True, slots=True)
+class TurnColumns:
+    """The columns of a table of turns that name the session, the speaker, and the text.
+
+    A row without a role is an exchange, with the columns "user" and "assistant".
+    """
+
+    session: str = "session_id"
+    role: str = "role"
+    text: str = "text"
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], where: str) -> "TurnColumns | None":
+        """Return the columns of a table of turns by one of its rows; None for another table.
+
+        Raises DefinitionError if two columns may mean the same, or none names the session.
+        """
+        session, role, text = ([each for each in row if _is_part(each, part)] for part in _TURN_PARTS)
+        if session and not role and {"user", "assistant"} <= row.keys():
+            return cls(_only("session", session, where))
+        if not (role and text):
+            return None
+        if session:
+            return cls(_only("session", session, where), _only("speaker", role, where), _only("text", text, where))
+        if not any(speaker_of(row[each]) for each in role):
+            return None
+        do = "add a column session_id, or say which columns are inputs (--input COLUMN; in Python inputs=)"
+        found = f"the columns {role[0]} and {text[0]} are of turns, and no column says of which session"
+        raise DefinitionError(where, found=found, do=do)
+
+
+def speaker_of(value: object) -> Role | None:
+    """Return whose turn it is by the name a log has for whoever speaks; None for a name that is not known."""
+    return _SPEAKERS.get(value.strip().casefold()) if isinstance(value, str) else None
+
+
+def _is_part(column: str, part: str) -> bool:
+    name = plain_name(column)
+    return name in _TURN_PARTS[part] or (part == "session" and name.removesuffix("id") in _TURN_PARTS[part])
+
+
+def _only(what: str, names: list[str], where: str) -> str:
+    if len(names) > 1:
+        do = "keep one of them, or say which columns are inputs (--input COLUMN; in Python inputs=)"
+        raise DefinitionError(where, found=f"the columns {' and '.join(names)} may each be the {what} of a turn", do=do)
+    return names[0]

@@ -17,9 +17,8 @@ from uuid import UUID
 from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
 from simeval.core.validation import closest, require
-from simeval.datasets.columns import TurnColumns, is_reference, references_in
 from simeval.datasets.dataset import REFERENCE, Example, Kind, as_answer, decode_example, is_chat, text_of, written
-from simeval.datasets.messages import ROLES
+from simeval.datasets.messages import ROLES, TurnColumns, is_reference, references_in
 from simeval.errors import DefinitionError
 
 Row = Mapping[str, Any]

@@ -55,7 +55,7 @@ from simeval.scorers.llm.criteria import CriteriaScorer, EscalatingScorer, as_co
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.scorers.llm.rubrics import ControlBook, ExpectationControls, RubricBook
 from simeval.store.opening import as_database, load_run, rows_at
-from simeval.suites.apps.addressed_app import AddressedApp
+from simeval.suites.apps.http_request import AddressedApp
 from simeval.suites.apps.named import name_of, require_model_name
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.worlds import secrets_of

@@ -19,7 +19,7 @@ from ..extras.protocols.responses_app import ResponsesApp as ResponsesApp
 from .apps.before import Before as Before
 from .apps.command_app import CommandApp as CommandApp
 from .apps.http_app import HttpApp as HttpApp
-from .apps.outcomes import AppFailure as AppFailure
+from .apps.remote_app import AppFailure as AppFailure
 from .apps.remote_app import Exchange as Exchange
 from .apps.socket_app import SocketApp as SocketApp
 from .cast import Cast as Cast

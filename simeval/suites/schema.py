@@ -8,8 +8,7 @@ from pydantic_core import core_schema
 
 from simeval.core.yaml_records import as_list
 from simeval.scorers.metrics import METRICS, SCORERS
-from simeval.suites.definitions import FILE, SCENARIOS
-from simeval.suites.described import EVALUATORS
+from simeval.suites.definitions import EVALUATORS, FILE, SCENARIOS
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 EVALUATOR = {

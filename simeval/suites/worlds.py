@@ -19,9 +19,8 @@ from simeval.suites.apps.before import METHODS
 from simeval.suites.apps.command_app import require_program, said_by
 from simeval.suites.apps.http_request import RequestTemplate
 from simeval.suites.apps.http_wire import Wire, values_of
-from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import (

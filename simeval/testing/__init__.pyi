@@ -1,11 +1,11 @@
 from .assertion import assert_result as assert_result
-from .behaviour import Behaviour as Behaviour
-from .behaviour import EndpointStats as EndpointStats
-from .behaviour import Fault as Fault
-from .behaviour import Role as Role
 from .endpoint import FakeEndpoint as FakeEndpoint
 from .endpoint import fake_endpoint as fake_endpoint
 from .memory_journal import MemoryJournal as MemoryJournal
+from .replies import Behaviour as Behaviour
+from .replies import EndpointStats as EndpointStats
+from .replies import Fault as Fault
+from .replies import Role as Role
 from .replies import audit_reply as audit_reply
 from .replies import judge_reply as judge_reply
 from .replies import proposal_reply as proposal_reply

@@ -11,7 +11,7 @@ import sys
 from dataclasses import fields
 from threading import Thread
 
-from simeval.testing.behaviour import Behaviour
+from simeval.testing.replies import Behaviour
 from simeval.testing.server import EndpointServer
 
 _NO_NUMBERS = ("first_faults", "faulty_roles", "prompts")

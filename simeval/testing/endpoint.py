@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Thread
 
-from simeval.testing.behaviour import Behaviour, EndpointStats
+from simeval.testing.replies import Behaviour, EndpointStats
 from simeval.testing.server import EndpointServer
 
 STARTING_SECONDS = 10.0

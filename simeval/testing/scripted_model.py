@@ -13,8 +13,7 @@ from simeval.core.validation import require
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import CriteriaRequest, JudgeRequest, LabelGradeRequest, LabelRulingRequest
-from simeval.testing.behaviour import Role
-from simeval.testing.replies import audit_reply, judge_reply, rubric_reply
+from simeval.testing.replies import Role, audit_reply, judge_reply, rubric_reply
 
 Answer = str | Mapping[str, Any] | Completion | Exception
 """An answer of a scripted model: a text, an object as JSON, a whole completion, or an error to be raised."""

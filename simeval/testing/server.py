@@ -13,9 +13,18 @@ from typing import Any
 
 from aiohttp import web
 
-from simeval.testing.behaviour import FAULTS, Behaviour, EndpointStats, Fault, Role
-from simeval.testing.role_replies import malformed, reply_of, role_of
-from simeval.testing.scorer_replies import embeddings, moderation
+from simeval.testing.replies import (
+    FAULTS,
+    Behaviour,
+    EndpointStats,
+    Fault,
+    Role,
+    embeddings,
+    malformed,
+    moderation,
+    reply_of,
+    role_of,
+)
 
 HUGE_BYTES = 10_000_000
 LONGEST_PROMPT = 1_000_000  # characters

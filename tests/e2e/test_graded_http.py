@@ -27,7 +27,7 @@ from simeval.scorers.llm.graded import (
 from simeval.scorers.llm.moderation import Moderation
 from simeval.scorers.llm.rag import ContextEntityRecall, Summarization
 from simeval.testing import FakeEndpoint, Fault
-from simeval.testing.scorer_replies import vector
+from simeval.testing.replies import vector
 from tests.support.http_runs import KEY, MAX_ATTEMPTS
 
 pytestmark = pytest.mark.anyio

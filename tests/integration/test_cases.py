@@ -14,7 +14,7 @@ import pytest
 import simeval
 from benchmarks.statistics.cases import RATES, finds_the_pair, measure, named_for_nothing
 from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, dataset_of
-from simeval.analysis.ended_runs import read_ended
+from simeval.analysis.merging import read_ended
 from simeval.core.filling import as_text
 from simeval.core.trial import Score
 from simeval.errors import DefinitionError

@@ -14,7 +14,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.extras.protocols.a2a_app import A2aApp
 from simeval.extras.protocols.agui_app import AguiApp
 from simeval.extras.protocols.mcp_app import McpApp
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import AppFailure
 from tests.support.real_servers import a2a_application, agui_application, mcp_application, served
 
 ARE_THERE = all(find_spec(name) for name in ("a2a", "ag_ui", "mcp", "uvicorn"))

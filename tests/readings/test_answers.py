@@ -13,8 +13,7 @@ from simeval.core.conversation import FIRST_TEXT, ChatMessage
 from simeval.engine.actors.handler import joined, joined_in_thread
 from simeval.errors import DefinitionError
 from simeval.suites.apps.http_app import HttpApp
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Exchange
+from simeval.suites.apps.remote_app import AppFailure, Exchange
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.files import load_suite
 from tests.support.command_line import simeval

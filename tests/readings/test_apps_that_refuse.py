@@ -19,7 +19,7 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError, ProtocolError
 from simeval import EvaluationResult
 from simeval.errors import AppUnusable
 from simeval.suites import Attack, CommandApp, HttpApp, SocketApp
-from simeval.suites.apps.outcomes import of_exception, of_status
+from simeval.suites.apps.remote_app import of_exception, of_status
 from tests.support.serving import serving
 from tests.support.suites import Engine, scenario
 

@@ -19,8 +19,7 @@ from simeval.models.providers.moderation import LiteLLMModeration, ModerationReq
 from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Exchange
+from simeval.suites.apps.remote_app import AppFailure, Exchange
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.serving import serving

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator
-from simeval.analysis.ended_runs import read_ended
+from simeval.analysis.merging import read_ended
 from simeval.results.guarantee import NO_RATE
 from simeval.results.html.sentences import meanings
 from simeval.results.junit import junit_xml

@@ -12,7 +12,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.errors import DefinitionError
 from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import AppFailure
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.session_apps import Shop, shop
 from tests.support.suite_files import load, mistake, suite

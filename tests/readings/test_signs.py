@@ -7,8 +7,7 @@ from time import process_time
 
 import pytest
 
-from simeval.analysis.agreement_report import indent
-from simeval.analysis.disagreements import Disagreement, show_disagreements
+from simeval.analysis.agreement_report import Disagreement, indent, show_disagreements
 from simeval.core.tables import render_table, shortened
 from simeval.core.terminal import SIGNS, Terminal
 from tests.support.command_line import command, simeval

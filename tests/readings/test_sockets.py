@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from simeval.core.conversation import ChatMessage
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import AppFailure
 from simeval.suites.apps.replies import GREETING
 from simeval.suites.apps.socket_app import SocketApp, _patience_after
 from tests.support.command_line import simeval

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, fit_users
-from simeval.analysis.ended_runs import read_ended
+from simeval.analysis.merging import read_ended
 from simeval.core.conversation import GIVEN, Conversation, Message
 from simeval.core.user_measures import AT_ONCE, PUSH_BACK, QUESTIONS, WORDS, measure_user
 from simeval.extras.populations.users_text import users_text

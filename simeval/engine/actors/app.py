@@ -60,9 +60,8 @@ from simeval.engine.flow import TrialScope
 from simeval.errors import AppError, AppNotAsked, ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.suites.apps.outcomes import AppFailure, of_exception
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import Session, TimedResponse
+from simeval.suites.apps.remote_app import AppFailure, Session, TimedResponse, of_exception
 
 T = TypeVar("T")
 Work = Callable[[], Awaitable[Any]]

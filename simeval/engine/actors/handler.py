@@ -25,9 +25,8 @@ from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
 from simeval.core.frames import defined_at
 from simeval.core.serialization import opened
 from simeval.errors import DefinitionError, WorldError
-from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 from simeval.suites.apps.streams import whole_of
 
 WHO = "the handler"

@@ -11,7 +11,7 @@ from simeval.datasets.dataset import Dataset, as_answer
 from simeval.engine.actors.app import App
 from simeval.engine.actors.handler import Handler, ObjectMaker, is_async, named
 from simeval.errors import DefinitionError
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import AppFailure
 
 OWN_COLUMNS = ("inputs", "seed")  # beside the inputs, for a function of columns
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from simeval.core.serialization import plain
-from simeval.datasets.coercion import first, loaded, mapping
-from simeval.datasets.messages import ROLES, Turn, call_of, is_message, text_of, turns_of
+from simeval.datasets.messages import ROLES, Turn, call_of, first, is_message, loaded, mapping, text_of, turns_of
 
 Side = Literal["user", "assistant"]
 

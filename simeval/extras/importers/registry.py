@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from simeval.core.validation import require, require_file
-from simeval.datasets import sessions
+from simeval.datasets import conversations
 from simeval.datasets.dataset import Example, check_dataset, own_ids
-from simeval.datasets.file_stamp import FileStamp
+from simeval.datasets.files import FileStamp
 from simeval.datasets.records import UNKNOWN_FORMAT, ImportedLog, Opening, Unreadable, openings, records
 from simeval.errors import DefinitionError
 from simeval.extras.importers.formats import (
@@ -58,7 +58,7 @@ FORMATS: tuple[LogFormat, ...] = (
     langfuse,
     langsmith,
     deepeval,
-    sessions,
+    conversations,
     sharegpt,
     openai_chat,
     chatml,

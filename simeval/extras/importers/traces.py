@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from simeval.core.serialization import Json
-from simeval.datasets.coercion import filled, first, mapping
 from simeval.datasets.conversations import example_of, is_run_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn
+from simeval.datasets.messages import Turn, filled, first, mapping
 from simeval.datasets.records import REFUSALS, Unreadable, reason_of, records
 
 _HAND_OVER = re.compile(

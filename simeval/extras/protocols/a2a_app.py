@@ -8,10 +8,9 @@ from uuid import uuid4
 
 from simeval.core.conversation import ChatMessage
 from simeval.extras.protocols.json_rpc import METHOD_NOT_FOUND, RpcFailure, call, errors_told, result_in
-from simeval.suites.apps.addressed_app import AddressedApp, key_headers, require_address
+from simeval.suites.apps.http_request import AddressedApp, key_headers, require_address
 from simeval.suites.apps.http_wire import SERVER_SENT, Request, values_of, with_cookies
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 
 FORM = "a2a:URL, such as a2a:http://localhost:9999"

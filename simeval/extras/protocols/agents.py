@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.serialization import opened, plain
-from simeval.suites.apps.outcomes import AppFailure
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 
 USER = "simeval"  # the user name, for an agent that asks for one

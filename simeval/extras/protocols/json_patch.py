@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import quoted
+from simeval.suites.apps.remote_app import AppFailure, quoted
 
 
 def patched(value: Any, operations: Sequence[Mapping[str, Any]]) -> Any:

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import quoted
+from simeval.suites.apps.remote_app import AppFailure, quoted
 from simeval.suites.apps.streams import value_of
 
 METHOD_NOT_FOUND = -32601

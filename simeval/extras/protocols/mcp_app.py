@@ -12,10 +12,9 @@ from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
 from simeval.extras.protocols.json_rpc import RpcFailure
 from simeval.extras.protocols.mcp_lines import HttpLine, McpLine, ProcessLine
-from simeval.suites.apps.addressed_app import AddressedApp, require_address
 from simeval.suites.apps.command_app import PROGRAM, require_program
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.http_request import AddressedApp, require_address
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import USUAL, Reading, Reply
 from simeval.suites.apps.streams import value_of
 

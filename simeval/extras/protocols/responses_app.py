@@ -6,10 +6,9 @@ from typing import Any
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
-from simeval.suites.apps.addressed_app import AddressedApp, key_headers, require_address
+from simeval.suites.apps.http_request import AddressedApp, key_headers, require_address
 from simeval.suites.apps.http_wire import Request, values_of, with_cookies
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 
 FORM = "openai-responses:URL#MODEL, such as openai-responses:http://localhost:8000/v1#support"

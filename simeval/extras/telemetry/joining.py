@@ -16,8 +16,8 @@ from simeval.core.serialization import Json, opened
 from simeval.core.trace_context import SentTrace, noting_traces
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.waits import in_words
-from simeval.datasets.coercion import moment
 from simeval.datasets.conversations import is_run_of
+from simeval.datasets.messages import moment
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand
 from simeval.engine.parts import RunPart

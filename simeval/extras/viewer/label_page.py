@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from simeval.analysis.agreement_report import encode_agreement
-from simeval.analysis.disagreements import disagreements
+from simeval.analysis.agreement_report import disagreements, encode_agreement
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
 from simeval.analysis.labels import drawable_in, labels_of, skipped_in

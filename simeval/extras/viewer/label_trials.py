@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
 
-from simeval.analysis.disagreements import disagreements, show_disagreements
+from simeval.analysis.agreement_report import disagreements, show_disagreements
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
 from simeval.analysis.labels import labels_of, skipped_in

@@ -23,8 +23,7 @@ from simeval.core.redaction import is_secret_name
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
 from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire, text_of
-from simeval.suites.apps.outcomes import AppFailure, of_status
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, of_status, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import MISSING, found_at, hidden, places_in, steps_of

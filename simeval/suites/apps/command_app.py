@@ -18,9 +18,8 @@ from simeval.core.conversation import ChatMessage
 from simeval.core.credentials import shown
 from simeval.core.media import content_text
 from simeval.errors import DefinitionError
-from simeval.suites.apps.outcomes import AppFailure, of_exit_status
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, of_exit_status, quoted
 from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.streams import value_of
 from simeval.suites.apps.templates import PLACES, places_in

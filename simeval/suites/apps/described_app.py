@@ -13,9 +13,8 @@ from simeval.core.media import content_text
 from simeval.core.redaction import SHORTEST, secret_headers, secret_options
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
-from simeval.suites.apps.addressed_app import AddressedApp
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
-from simeval.suites.apps.http_request import require_no_json_text
+from simeval.suites.apps.http_request import AddressedApp, require_no_json_text
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reading, Reply, wanted_of
 from simeval.suites.apps.templates import (

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simeval.core.bodies import AnswerTooLarge, bounded, read_whole
 from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
-from simeval.suites.apps.outcomes import AppFailure, of_status, unreached
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_of, mistake_in, value_of
 

@@ -13,9 +13,9 @@ from simeval.core.app_handler import APP_FORMS
 from simeval.core.faces import load
 from simeval.core.validation import closest, require
 from simeval.errors import DefinitionError
-from simeval.suites.apps.addressed_app import KEY, KEY_TEMPLATE
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.http_request import KEY, KEY_TEMPLATE
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.objects import load_object, name_there

@@ -14,8 +14,7 @@ import anyio
 from simeval.core.conversation import SESSION, AppResponse, ChatMessage
 from simeval.core.credentials import secrets_in, shown_name
 from simeval.core.redaction import clean_values
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import Exchange, Session
+from simeval.suites.apps.remote_app import AppFailure, Exchange, Session
 from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.templates import hidden, secrets_in_template
 

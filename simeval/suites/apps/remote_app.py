@@ -1,18 +1,136 @@
 """The base of apps that are reached by a protocol.
 
 messages, state ──► request ──► exchange ──► response, state      state: the session, values to send back
+
+How a request to an app can end, and how to decide that by a status, a close code or an exception.
+
+    answered   the app answered                                                           data about the app
+    failed     the app failed: its users would have met the same                          data about the app
+    later      it asked us to come back: 429, 503 with Retry-After, "try again later"     asked again, slower
+    key        it does not accept our key or login: 401, 403, 407                         the tester's side: missing
+    network    no connection was made, so the app was never asked                         asked again if it has answered
+                                                                                          before, else missing
+
+Everything that talks to an app raises AppFailure with one of the last four. Nothing else decides this.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from errno import ECONNREFUSED, EHOSTUNREACH, ENETUNREACH
+from socket import gaierror
+from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import uuid4
 
 from simeval.core.conversation import AppResponse, ChatMessage
 from simeval.core.trace_context import new_traceparent
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.core.unreached import cause_of
+from simeval.core.waits import seconds_of
+
+Outcome = Literal["failed", "later", "key", "network"]
+
+RETRY_AFTER = "Retry-After"
+_OF_STATUS: Mapping[int, Outcome] = {401: "key", 403: "key", 407: "key", 429: "later"}
+_OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
+_OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
+_UNAVAILABLE = 503
+_UNREACHED = {ECONNREFUSED, EHOSTUNREACH, ENETUNREACH}
+_NEVER_CONNECTED = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "NewConnectionError"}  # of HTTP clients
 
 SHOWN = 200  # characters of a quoted text of an app
+
+
+class AppFailure(Exception):
+    """An app did not answer; `outcome` is the reason. `body` is the body of an HTTP response with an error status.
+
+    `retry_after` is the number of seconds the app asked us to wait, if it did.
+    """
+
+    def __init__(
+        self, said: str, *, outcome: Outcome = "failed", retry_after: float | None = None, body: str = ""
+    ) -> None:
+        super().__init__(said)
+        self.outcome, self.retry_after, self.body = outcome, retry_after, body
+
+
+def of_status(said: str, status: int, headers: Mapping[str, str] | None = None, *, body: str = "") -> AppFailure:
+    """Return the failure for an HTTP status that is no answer; `said` describes it."""
+    retry_after = seconds_of((headers or {}).get(RETRY_AFTER))
+    outcome = _OF_STATUS.get(status, "failed")
+    if status == _UNAVAILABLE and retry_after is not None:
+        outcome = "later"
+    return AppFailure(said, outcome=outcome, retry_after=retry_after, body=body)
+
+
+def of_close_code(said: str, code: int | None) -> AppFailure:
+    """Return the failure for a WebSocket that was closed with a code (RFC 6455; 4401, 4403, 4429 by custom)."""
+    return AppFailure(said, outcome=_OF_CLOSE_CODE.get(code or 0, "failed"))
+
+
+def of_exit_status(said: str, status: int) -> AppFailure:
+    """Return the failure for a program's exit status (75: later, 77: key)."""
+    return AppFailure(said, outcome=_OF_EXIT_STATUS.get(status, "failed"))
+
+
+def unreached(where: str, error: Exception) -> AppFailure:
+    """Return the failure for an address that could not be connected to."""
+    return AppFailure(f"{where} cannot be reached ({cause_of(error)})", outcome="network")
+
+
+def of_exception(error: BaseException, said: str) -> AppFailure:
+    """Return the failure for an exception that an app's own code raised; `said` describes it.
+
+    The exception or its cause may carry an HTTP status, as those of httpx, requests, aiohttp, urllib, openai, anthropic
+    and botocore do, or mean that no connection was made.
+    """
+    for each in _causes(error):
+        if isinstance(each, AppFailure):
+            return AppFailure(said, outcome=each.outcome, retry_after=each.retry_after)
+        if (status := _status_of(each)) is not None:
+            return of_status(said, status, _headers_of(each))
+        if _is_unreached(each):
+            return AppFailure(said, outcome="network")
+    return AppFailure(said)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and its causes.
+
+    The context counts if a library hides the system's error, or raises one of its own that is one, as requests does.
+    """
+    seen: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in seen:
+        seen.append(following)
+        yield following
+        is_of_system = isinstance(following, OSError) or isinstance(following.__context__, OSError)
+        following = following.__cause__ or (following.__context__ if is_of_system else None)
+
+
+def _status_of(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore's
+        found = response.get("ResponseMetadata") or {}
+        return _as_status(found.get("HTTPStatusCode") if isinstance(found, Mapping) else None)
+    named = (getattr(each, name, None) for each in (error, response) for name in ("status_code", "status", "code"))
+    return next(filter(None, map(_as_status, named)), None)
+
+
+def _as_status(value: Any) -> int | None:
+    return int(value) if isinstance(value, int) and 400 <= value < 600 else None
+
+
+def _headers_of(error: BaseException) -> Mapping[str, str]:
+    found = getattr(error, "headers", None) or getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return {str(name).title(): str(value) for name, value in found.items()}
+    except AttributeError:
+        return {}
+
+
+def _is_unreached(error: BaseException) -> bool:
+    is_named = not _NEVER_CONNECTED.isdisjoint(each.__name__ for each in type(error).__mro__)
+    is_refused = isinstance(error, OSError) and (error.errno in _UNREACHED or isinstance(error, gaierror))
+    return is_named or is_refused
 
 
 @dataclass(frozen=True, slots=True)

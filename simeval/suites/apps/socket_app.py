@@ -21,12 +21,11 @@ from simeval.core.bodies import AnswerTooLarge, most_bytes
 from simeval.core.conversation import ChatMessage
 from simeval.core.credentials import shown
 from simeval.core.unreached import cause_of
-from simeval.suites.apps.addressed_app import require_address
 from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
+from simeval.suites.apps.http_request import require_address
 from simeval.suites.apps.http_wire import UNAUTHORIZED, Wire, broken_off
-from simeval.suites.apps.outcomes import AppFailure, of_close_code, of_status, unreached
-from simeval.suites.apps.remote_app import Session, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, of_close_code, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply, Wanted, speaks, wanted_of
 from simeval.suites.apps.streams import DONE, Event, value_of
 from simeval.suites.apps.templates import MISSING, found_at, steps_of, written

@@ -1,6 +1,6 @@
 """Where people and a judge say different things."""
 
-from simeval.analysis.disagreements import disagreements, show_disagreements
+from simeval.analysis.agreement_report import disagreements, show_disagreements
 from simeval.analysis.labels import Label
 from simeval.analysis.saved_run import read_suite
 from tests.support.stored_runs import requirement, run_of, scenario_of

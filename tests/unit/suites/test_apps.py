@@ -13,8 +13,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of
-from simeval.suites.apps.outcomes import AppFailure
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 from tests.support.http_apps import HTML, WebApp, web_app
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]

@@ -19,7 +19,7 @@ from simeval.scorers.text.formats import JSONMatch
 from simeval.scorers.text.personal_data import PersonalData
 from simeval.scorers.text.similarity import Contains, RegexMatch
 from simeval.scorers.text.tool_calls import ToolCallMatch
-from simeval.suites.described import EVALUATORS
+from simeval.suites.definitions import EVALUATORS
 from simeval.suites.files import load_expectations
 from tests.support.suite_files import load, mistake, suite
 

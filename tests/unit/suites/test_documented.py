@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from simeval.scorers.base import Scorer
-from simeval.suites.described import read_scorer
+from simeval.suites.definitions import read_scorer
 from simeval.suites.files import load_suite
 from tests.support.settings_table import page, written
 

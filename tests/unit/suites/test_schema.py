@@ -9,7 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError
 
 from simeval.cli.init import SUITE, suite_of
-from simeval.suites.described import EVALUATORS
+from simeval.suites.definitions import EVALUATORS
 from simeval.suites.schema import suite_schema
 
 ROOT = Path(__file__).parents[3]

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simeval.core.conversation import Speaker
-from simeval.datasets.coercion import filled
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn
+from simeval.datasets.messages import Turn, filled
 from simeval.datasets.records import Opening, Unreadable, read_text
 
 NAME = "botium"

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simeval.datasets.coercion import mapping
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn, is_message, turns_of
+from simeval.datasets.messages import Turn, is_message, mapping, turns_of
 from simeval.datasets.records import Opening, Unreadable, examples_from, records
 
 NAME = "chatml"

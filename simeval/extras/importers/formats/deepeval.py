@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.serialization import Json
-from simeval.datasets.coercion import filled, identity, mapping, moment, usage
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn
+from simeval.datasets.messages import Turn, filled, identity, mapping, moment, usage
 from simeval.datasets.records import Opening, Unreadable
 from simeval.extras.importers.payloads import answered, asked
 from simeval.extras.importers.traces import Call, Trace, conversations_in, seconds_between

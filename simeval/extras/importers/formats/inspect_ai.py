@@ -15,10 +15,9 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as zlib_error
 
 from simeval.core.row_files import parse_json
-from simeval.datasets.coercion import filled, first, identity, mapping, moment, usage
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn, turns_of
+from simeval.datasets.messages import Turn, filled, first, identity, mapping, moment, turns_of, usage
 from simeval.datasets.records import (
     MOST_BYTES,
     Opening,

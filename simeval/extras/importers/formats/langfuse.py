@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.serialization import Json
-from simeval.datasets.coercion import filled, first, identity, loaded, mapping, moment, usage
 from simeval.datasets.dataset import Example
+from simeval.datasets.messages import filled, first, identity, loaded, mapping, moment, usage
 from simeval.datasets.records import REFUSALS, Opening, Unreadable, reason_of
 from simeval.extras.importers.payloads import answered, asked, system_of
 from simeval.extras.importers.traces import Call, Trace, conversations_in, seconds_between

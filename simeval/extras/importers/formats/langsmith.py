@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.serialization import Json
-from simeval.datasets.coercion import filled, first, identity, mapping, moment, usage
 from simeval.datasets.dataset import Example
+from simeval.datasets.messages import filled, first, identity, mapping, moment, usage
 from simeval.datasets.records import REFUSALS, Opening, Unreadable, reason_of, records
 from simeval.extras.importers.payloads import answered, asked
 from simeval.extras.importers.traces import Call, Trace, conversations_of, seconds_between

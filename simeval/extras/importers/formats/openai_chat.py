@@ -13,10 +13,9 @@ from typing import Any
 
 from simeval.core.row_files import parse_json
 from simeval.core.serialization import Json
-from simeval.datasets.coercion import filled, first, identity, mapping, moment, usage
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn, turns_of
+from simeval.datasets.messages import Turn, filled, first, identity, mapping, moment, turns_of, usage
 from simeval.datasets.records import Opening, Record, Unreadable, examples_from, records
 from simeval.extras.importers.payloads import answered, asked
 

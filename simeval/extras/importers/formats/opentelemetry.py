@@ -14,9 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.serialization import Json
-from simeval.datasets.coercion import filled, first, identity, loaded, mapping, moment, usage
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn, is_message, turns_of
+from simeval.datasets.messages import (
+    Turn,
+    filled,
+    first,
+    identity,
+    is_message,
+    loaded,
+    mapping,
+    moment,
+    turns_of,
+    usage,
+)
 from simeval.datasets.records import REFUSALS, Opening, Unreadable, reason_of, records
 from simeval.extras.importers.traces import Call, Trace, conversations_of, seconds_between
 

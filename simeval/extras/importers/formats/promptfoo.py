@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
-from simeval.datasets.columns import is_reference
 from simeval.datasets.dataset import Example
+from simeval.datasets.messages import is_reference
 from simeval.datasets.records import Opening, Unreadable, read_text
 
 NAME = "promptfoo"

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simeval.datasets.coercion import filled, first, identity, loaded, mapping, moment
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn
+from simeval.datasets.messages import Turn, filled, first, identity, loaded, mapping, moment
 from simeval.datasets.records import (
     REFUSALS,
     Opening,

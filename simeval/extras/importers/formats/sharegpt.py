@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simeval.datasets.coercion import first, identity, mapping
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
-from simeval.datasets.messages import Turn, call_of, turns_of
+from simeval.datasets.messages import Turn, call_of, first, identity, mapping, turns_of
 from simeval.datasets.records import Opening, Unreadable, examples_from, records
 
 NAME = "sharegpt"

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from simeval.core.conversation import Message
-from simeval.datasets.coercion import moment, usage
 from simeval.datasets.conversations import example_of
-from simeval.datasets.messages import Turn, turns_of
+from simeval.datasets.messages import Turn, moment, turns_of, usage
 from simeval.extras.importers.payloads import answered, asked
 
 CALL = {"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}}

@@ -16,7 +16,7 @@ from simeval.extras.protocols.json_patch import patched
 from simeval.extras.protocols.mcp_app import McpApp
 from simeval.extras.protocols.responses_app import ResponsesApp
 from simeval.suites.apps.named import app_of
-from simeval.suites.apps.outcomes import AppFailure
+from simeval.suites.apps.remote_app import AppFailure
 from simeval.suites.apps.socket_app import SocketApp
 from tests.support.serving import serving
 
