@@ -28,7 +28,7 @@ verdicts can need.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import heappop, heappush
@@ -46,11 +46,14 @@ from simeval.core.run_records import Cut, Start
 from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.recorder import Recorder
+from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand, Standing, StopSignal, run_pool
 from simeval.engine.plans.budget import Admission, Spending
+from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.plans.shards import ShardPlan
 from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
 from simeval.results.suite import RunRecord
 from simeval.scorers.base import Scorer
@@ -201,6 +204,46 @@ class Conclusion(Protocol[R]):
 
     def result(self, run: RunRecord, *, unusable: str = "") -> R:
         """Return the results by now; `unusable` names the model that ended the run because it cannot be used."""
+
+
+Forecast = CostForecast | ExperimentForecast
+
+
+OpenExecutor = Callable[  # of the run, the demand on it, and the known results
+    [RunRecord, Demand, RestoredTrials], AbstractAsyncContextManager[Executor]
+]
+
+
+RECORDED = "what was recorded"  # the name of the app if there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec(Generic[R]):
+    """The specification of a run: the source of its conversations, its conclusions, and their cost.
+
+    Without a `target` the answers are the recorded ones. `roles` are those that models play besides the app, each with
+    its model's name; `fields` are further ones of the run's record. `part` is the shard of a suite that the plans are.
+    `kind`, `summary`, `preview` and `requirements`, each with a description of a pass, are for the log. If `quick`,
+    scores cost nothing and are counted before they are stored. `ranks` order the trials; `warnings` are added to those
+    of the plans.
+    """
+
+    kind: str
+    summary: Mapping[str, Any]
+    plans: Sequence[RunPlan]
+    ranks: Sequence[int]
+    target: Target | None
+    roles: Sequence[tuple[str, str]]
+    forecast: Callable[..., Forecast]  # of `canaries`
+    executor: OpenExecutor
+    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `known`
+    preview: Callable[[Any], str] = str  # of the forecast
+    requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    user: str = ""
+    part: ShardPlan | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    quick: bool = False
+    warnings: Sequence[str] = ()
 
 
 @dataclass(slots=True, kw_only=True)

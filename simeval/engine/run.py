@@ -1,25 +1,21 @@
 """One run, from its specification to its result: checked, forecast, announced, and then held by the pipeline."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import anyio.to_thread
 
 from simeval.core.logs import details, log
 from simeval.core.usage import total
-from simeval.engine.actors.targets import Target
 from simeval.engine.display import Look, progress_of
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand
 from simeval.engine.parts import RunParts
-from simeval.engine.pipeline import Conclusion, Pipeline
+from simeval.engine.pipeline import RECORDED, Conclusion, Forecast, Pipeline, RunSpec
 from simeval.engine.plans.budget import Spending
 from simeval.engine.plans.cost_forecast import (
-    CostForecast,
-    ExperimentForecast,
     embedded_notes,
     replaced_notes,
     too_long,
@@ -27,7 +23,6 @@ from simeval.engine.plans.cost_forecast import (
 )
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
-from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.run_context import RunContext
 from simeval.engine.watchdog import collected_seldom, watching
 from simeval.results.suite import RunRecord
@@ -36,57 +31,17 @@ from simeval.store.journal import RunResult
 R = TypeVar("R", bound=RunResult)
 
 
-Forecast = CostForecast | ExperimentForecast
-
-
-OpenExecutor = Callable[  # of the run, the demand on it, and the known results
-    [RunRecord, Demand, RestoredTrials], AbstractAsyncContextManager[Executor]
-]
-
-
-RECORDED = "what was recorded"  # the name of the app if there is none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSpec(Generic[R]):
-    """The specification of a run: the source of its conversations, its conclusions, and their cost.
-
-    Without a `target` the answers are the recorded ones. `roles` are those that models play besides the app, each with
-    its model's name; `fields` are further ones of the run's record. `part` is the shard of a suite that the plans are.
-    `kind`, `summary`, `preview` and `requirements`, each with a description of a pass, are for the log. If `quick`,
-    scores cost nothing and are counted before they are stored. `ranks` order the trials; `warnings` are added to those
-    of the plans.
-    """
-
-    kind: str
-    summary: Mapping[str, Any]
-    plans: Sequence[RunPlan]
-    ranks: Sequence[int]
-    target: Target | None
-    roles: Sequence[tuple[str, str]]
-    forecast: Callable[..., Forecast]  # of `canaries`
-    executor: OpenExecutor
-    conclusion: Callable[..., Conclusion[R]]  # of `demand`, `on_trial` and `known`
-    preview: Callable[[Any], str] = str  # of the forecast
-    requirements: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    user: str = ""
-    part: ShardPlan | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    quick: bool = False
-    warnings: Sequence[str] = ()
-
-
 async def carry_out(context: RunContext, spec: RunSpec[R]) -> R:
     """Check, forecast and announce the run; then let the pipeline work."""
-    plans, meter, settings = spec.plans, context.meter, context.settings
+    plans = spec.plans
     app_name = spec.target.name if spec.target else RECORDED
     await context.models.check()
     parts = await RunParts.of(context, plans)
     foreseen = await anyio.to_thread.run_sync(partial(spec.forecast, canaries=parts.requests()))
     noted = [*spec.warnings, *too_long(foreseen.longest, await context.models.contexts(foreseen.longest))]
-    notes, is_recorded = _notes(context, spec, app_name, [*parts.notes()], noted), spec.target is None
-    fields = {**spec.fields, "part": spec.part}
-    run, known = context.begin(plans, app_name, user=spec.user, notes=notes, recorded=is_recorded, **fields)
+    notes = _notes(context, spec, app_name, [*parts.notes()], noted)
+    fields = {**spec.fields, "part": spec.part, "recorded": spec.target is None}
+    run, known = context.begin(plans, app_name, user=spec.user, notes=notes, **fields)
     spending = await _spending(context, plans, foreseen, parts)
     is_over = f"run {run.run_id} had finished: nothing is left to do"
     log.info(is_over if known.is_finished else await anyio.to_thread.run_sync(spec.preview, foreseen))
@@ -94,37 +49,57 @@ async def carry_out(context: RunContext, spec: RunSpec[R]) -> R:
     trials = sum(plan.sample_size for plan in plans)
     async with AsyncExitStack() as stack:
         stack.enter_context(collected_seldom())
-        progress = stack.enter_context(progress_of(trials, settings.display))
+        progress = stack.enter_context(progress_of(trials, context.settings.display))
         demand = stack.enter_context(Demand(len(plans), largest=trials, shared=context.shared.in_flight))
         executor = await stack.enter_async_context(spec.executor(run, demand, known))
-        pipeline = Pipeline(
-            plans=plans,
-            demand=demand,
-            executor=await stack.enter_async_context(parts.around(executor, run, demand)),
-            statistician=spec.conclusion(demand=demand, on_trial=progress.advance, known=known),
-            recorder=context.recorder,
-            stop=context.stop,
-            spending=spending,
-            known=known,
-            on_app_error=settings.on_app_error,
-            clean=context.clean,
-            before_trials=partial(parts.before_trials, spending),
-            ranks=spec.ranks,
-            recorded=is_recorded,
-            quick=spec.quick,
-        )
-        look = Look(
-            usage=lambda: total(meter.usage()),
-            in_flight=lambda: demand.slots.taken,
-            standings=partial(pipeline.statistician.standings, run),
-            waits=context.models.waits,
-            heading=f"simeval  run {run.run_id}  app {app_name}  {run.judge_model and f'judge {run.judge_model}'}",
-            most_calls=settings.model_concurrency,
-        )
-        async with watching(), progress.watched(look):
-            result = await pipeline.run(run, min(settings.concurrency, trials), meter.measured)
+        executor = await stack.enter_async_context(parts.around(executor, run, demand))
+        conclusion = spec.conclusion(demand=demand, on_trial=progress.advance, known=known)
+        pipeline = _pipeline(context, spec, demand, executor, conclusion, known, spending, parts)
+        async with watching(), progress.watched(_look(context, pipeline, run, app_name)):
+            result = await pipeline.run(run, min(context.settings.concurrency, trials), context.meter.measured)
         parts.end(result)
         return result
+
+
+def _pipeline(
+    context: RunContext,
+    spec: RunSpec[R],
+    demand: Demand,
+    executor: Executor,
+    conclusion: Conclusion[R],
+    known: RestoredTrials,
+    spending: Spending,
+    parts: RunParts,
+) -> Pipeline[R]:
+    """Return the line of the run's trials."""
+    return Pipeline(
+        plans=spec.plans,
+        demand=demand,
+        executor=executor,
+        statistician=conclusion,
+        recorder=context.recorder,
+        stop=context.stop,
+        spending=spending,
+        known=known,
+        on_app_error=context.settings.on_app_error,
+        clean=context.clean,
+        before_trials=partial(parts.before_trials, spending),
+        ranks=spec.ranks,
+        recorded=spec.target is None,
+        quick=spec.quick,
+    )
+
+
+def _look(context: RunContext, pipeline: Pipeline[R], run: RunRecord, app_name: str) -> Look:
+    """Return the view of the run for its display."""
+    return Look(
+        usage=lambda: total(context.meter.usage()),
+        in_flight=lambda: pipeline.demand.slots.taken,
+        standings=partial(pipeline.statistician.standings, run),
+        waits=context.models.waits,
+        heading=f"simeval  run {run.run_id}  app {app_name}  {run.judge_model and f'judge {run.judge_model}'}",
+        most_calls=context.settings.model_concurrency,
+    )
 
 
 def _notes(

@@ -29,12 +29,13 @@ from simeval.engine.actors.statistician import Statistician, without_conclusion
 from simeval.engine.actors.tally import outcome_of
 from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
 from simeval.engine.flow import Demand
+from simeval.engine.pipeline import RunSpec
 from simeval.engine.plans.cost_forecast import CostForecast, forecast, preview, roles_asked
 from simeval.engine.plans.pairing import other_app, pairing_warnings, without_comparison
 from simeval.engine.plans.resume import SIDE_OF, RestoredTrials, restore
 from simeval.engine.plans.scenario_plan import ScenarioPlan, earlier_runs, ranks_of
 from simeval.engine.plans.shards import ShardPlan, plan_shard
-from simeval.engine.run import RunSpec, carry_out
+from simeval.engine.run import carry_out
 from simeval.engine.run_context import RemoteRun, RunContext
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, SimevalError
