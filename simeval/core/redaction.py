@@ -23,6 +23,7 @@ SHORTEST = 8  # characters; shorter values would mask ordinary words
 SHORTEST_LEARNT = 6  # of a known secret
 
 _NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_?\d+)?$", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _HEADERS = ("headers", "extra_headers")
 _OPEN_HEADERS = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-type", "http-referer"}
@@ -106,10 +107,12 @@ class Redactor:
 
         `patterns` are regular expressions of further secrets. Raises DefinitionError for an invalid pattern.
         """
+        values = list(values)
         environment = [value for name, value in os.environ.items() if _NAMES.search(name)]
         environment += [part for value in os.environ.values() if "://" in value for part in _PASSWORD.findall(value)]
         known = {str(value) for value in (*values, *environment) if value}
-        found = {form for value in known if _is_secret(value) for form in _forms(value)}
+        given = {str(value) for value in values if len(str(value)) >= SHORTEST_LEARNT and _DIGIT.search(str(value))}
+        found = {form for value in known if value in given or _is_secret(value) for form in _forms(value)}
         return cls(tuple(sorted(found, key=len, reverse=True)), tuple(_compiled(pattern) for pattern in patterns))
 
     def learn(self, values: Iterable[object]) -> None:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 LINE = 110
 GAP = 2  # cells between columns
 LEFT_OUT = "left out for lack of room: {} (--json - has all)"  # columns
+_CI_COMMAND = re.compile(r"(?<!\S):(?=:[A-Za-z-]+[ :])|#(?=#\[)")  # GitHub reads ::error:: and ##[error] in a job's log
 _HARMLESS = "\n\t\u200c\u200d"  # joiners hold an emoji of several people, and words of Persian, together
 
 LONGEST_WORD = 2_000  # characters without a space: wrapping takes the square of them
@@ -106,5 +107,6 @@ def isolated(line: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace control characters, which could rewrite a terminal, by a mark."""
-    return "".join(character if character.isprintable() or character in _HARMLESS else "\ufffd" for character in text)
+    """Replace control characters, which could rewrite a terminal, by a mark, and take commands to a CI job apart."""
+    text = "".join(character if character.isprintable() or character in _HARMLESS else "\ufffd" for character in text)
+    return _CI_COMMAND.sub(r"\g<0> ", text) if "::" in text or "##[" in text else text

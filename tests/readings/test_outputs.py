@@ -35,6 +35,9 @@ def good(message):
 def half(message):
     return "I track orders \\udc00"
 
+def commands(message):
+    return "No.\\n::error file=x::hello\\n##[error]boo\\n" + "x" * 70 + " ::add-mask::o, std::vector"
+
 def leaves(message):
     os.chdir("/")
     return "I track orders."
@@ -203,6 +206,16 @@ def test_each_output_is_tried_though_another_cannot_be_written(tmp_path: Path) -
         )
 
     assert (tmp_path / "b.xml").read_text(encoding="utf-8") == "<a/>\n"
+
+
+def test_what_an_app_says_begins_no_line_with_a_command_to_github(folder: Path) -> None:
+    done = simeval(folder, "run", "suite.yaml", "--app", "app:commands", "--verbose", "--log-level=debug")
+    shown = simeval(folder, "show", "last", "--trial=0")
+
+    lines = [line.strip() for line in (done.stdout + done.stderr + shown.stdout).splitlines()]
+    assert ": :error file=x::hello" in lines
+    assert not [line for line in lines if line.startswith("::") or "##[" in line]
+    assert "std::vector" in shown.stdout
 
 
 def test_what_an_app_says_in_the_action_is_no_command_to_github(
