@@ -26,15 +26,7 @@ PHRASES = {
 PAGES = (
     "README.md",
     "CHANGELOG.md",
-    "docs/start.md",
-    *(f"docs/explanation/{name}.md" for name in ("architecture", "benchmarks", "faults", "statistics")),
-    *(
-        f"docs/guides/{name}.md"
-        for name in (
-            *("apps", "ci-is-red", "comparing", "cost", "judge-is-wrong", "judges", "notebook", "rate-limits"),
-            *("running", "scorers", "state", "suites", "users"),
-        )
-    ),
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
 )
 
 

@@ -8,14 +8,18 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+from docs.hooks import settings_reference, statistics_reference
 from docs.hooks.command_reference import ASKED, all_commands, on_page_markdown, options_of
 from docs.hooks.page_parts import Command, parts_of
 from simeval import stats
+from simeval.core.setting_field import about_of
+from simeval.core.settings import Settings
 from tests.support.console import Reader
 from tests.test_faces import public
 
@@ -90,7 +94,8 @@ def test_every_report_of_the_gallery_is_made_by_a_command_above_it() -> None:
 
 
 def test_the_reference_has_every_public_name_once() -> None:
-    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/reference/api").glob("*.md"))
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "docs/reference/api").glob("*.md"))
+    pages = "".join(map(statistics_reference.on_page_markdown, sources))
     found = [_object(name) for name in re.findall(r"^::: ([\w.]+)$", pages, re.MULTILINE)]
 
     wanted = {id(value): f"{face}.{name}" for face, name, value in public()}
@@ -116,9 +121,22 @@ def test_the_reference_has_every_command_with_every_option_and_an_example() -> N
     assert ASKED.findall(source) == list(COMMANDS)
 
 
+def test_the_reference_has_every_setting_with_its_option_and_its_help() -> None:
+    source = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+
+    rows = [line.strip("| ").split(" | ") for line in settings_reference.on_page_markdown(source).splitlines()]
+
+    found = {cells[0].strip("`"): cells for cells in rows if len(cells) == 4}
+    for each in fields(Settings):
+        about = about_of(each)
+        assert about.flag in found[each.name][1]
+        assert found[each.name][2].startswith(about.help)
+
+
 @pytest.mark.parametrize("module", sorted(dir(stats)))
 def test_every_public_name_of_stats_stands_on_its_page_as_its_docstring_says(module: str) -> None:
-    page = (ROOT / "docs/reference/stats.md").read_text(encoding="utf-8")
+    source = (ROOT / "docs/reference/stats.md").read_text(encoding="utf-8")
+    page = statistics_reference.on_page_markdown(source)
     section = page.split(f"\n## {module}\n")[1].split("\n## ")[0]
     tree = ast.parse(inspect.getsource(getattr(stats, module)))
     public = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_"]

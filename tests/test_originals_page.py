@@ -14,8 +14,8 @@ from simeval.core import originals
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reference/originals.md"
 SECTIONS = ["SigmaEval", "audacia-llm-evaluation", "W&B Weave", "LangSmith", "Alignmenter"]
-FACES = [simeval, *(getattr(simeval, name) for name in ("analysis", "datasets", "evaluators", "models", "results"))]
-FACES += [getattr(simeval, name) for name in ("scorers", "store", "suites", "testing")]
+FACES = [simeval, *(getattr(simeval, name) for name in ("analysis", "datasets", "engine", "evaluators", "models"))]
+FACES += [getattr(simeval, name) for name in ("results", "scorers", "store", "suites", "testing")]
 NAME = re.compile(r"(?P<name>\w+)(?:\.(?P<member>\w+))?(?:\((?P<arguments>[^)]*)\))?")
 WORDS = {"repetitions", "notes", "output", "inputs", "reference_outputs", "logging", "simeval"}  # no names of Python's
 

@@ -9,7 +9,6 @@ import yaml
 from simeval.scorers.base import Scorer
 from simeval.suites.definitions import read_scorer
 from simeval.suites.files import load_suite
-from tests.support.settings_table import page, written
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 [SUITES] = DOCS.rglob("suites.md")
@@ -29,9 +28,3 @@ def test_the_suites_of_the_page_are_suites(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", SCORERS)
 def test_the_scorers_of_the_page_are_scorers(code: str) -> None:
     assert isinstance(read_scorer(yaml.safe_load(code)), Scorer)
-
-
-def test_the_tables_of_settings_say_what_the_settings_do() -> None:
-    text = page().read_text(encoding="utf-8")
-
-    assert text == written(text), "run python -m tests.support.settings_table"
