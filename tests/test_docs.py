@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.hooks import settings_reference, statistics_reference
+from docs.hooks import agents, settings_reference, statistics_reference
 from docs.hooks.command_reference import ASKED, all_commands, on_page_markdown, options_of
 from docs.hooks.page_parts import Command, parts_of
 from simeval import stats
@@ -76,6 +76,17 @@ def test_a_command_that_is_shown_can_be_typed(line: str) -> None:
     for words in called:
         path = " ".join(words[: 3 if words[1] in ("people", "persona") else 2])
         COMMANDS[path].command.make_context(path, words[len(path.split()) :])
+
+
+def test_agents_find_every_page_and_every_command_in_their_files() -> None:
+    nav = re.findall(r"^ +- (.+): ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = [{title: path} for title, path in nav]
+
+    listed = agents.listing("simeval", "", [{"Pages": pages}], ROOT / "docs")
+    taught = agents.skill(ROOT / "docs")
+
+    assert [line.split("): ")[0] for line in listed.splitlines()[6:]] == [f"- [{title}]({path}" for title, path in nav]
+    assert [path for path in COMMANDS if not re.search(rf"{path.split()[1]}\b", taught)] == []
 
 
 def test_every_page_is_listed() -> None:

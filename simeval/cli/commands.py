@@ -186,7 +186,7 @@ def select(context: click.Context, /, **options: Any) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--scorers", default="", metavar="NAMES", help="Names, separated by commas, or MODULE:OBJECT.")
 @click.option("--then", type=click.Path(path_type=Path), metavar="YAML", help="What is expected, as a scenario's then.")
-@click.option("--format", default="auto", show_default=True, help="What the file is, as docs/guides/logs.md lists.")
+@click.option("--format", default="auto", show_default=True, help="What the file is, as `simeval help logs` lists.")
 @click.option("--recorded", metavar="COLUMN", help="For a table: the column with the recorded answers.")
 @click.option("--input", "inputs", multiple=True, metavar="COLUMN", help="For a table: the column to put to the app.")
 @click.option("--output", "outputs", multiple=True, metavar="COLUMN", help="For a table: a column with a reference.")

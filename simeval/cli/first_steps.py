@@ -84,6 +84,19 @@ def prompts(name: str | None) -> None:
     raise SystemExit(show_prompts(name))
 
 
+@click.command("help", context_settings=CONTEXT)
+@click.argument("topic", required=False)
+@click.pass_context
+def help_(context: click.Context, /, topic: str | None) -> None:
+    """Print the page of the documentation about TOPIC, or list the topics.
+
+    TOPIC may also be a command: `simeval help run` is `simeval run --help`.
+    """
+    from simeval.cli.pages import show_page
+
+    raise SystemExit(show_page(context.find_root(), topic))
+
+
 @click.command(context_settings=CONTEXT)
 @screen_options
 def demo(**options: Any) -> None:
@@ -149,4 +162,4 @@ def init(folder: Path, app: str | None) -> None:
     raise SystemExit(write_starter(folder, app))
 
 
-FIRST_STEPS = (try_, probe, prompts, demo, doctor, completion, schema, init)
+FIRST_STEPS = (try_, probe, prompts, help_, demo, doctor, completion, schema, init)

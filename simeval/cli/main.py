@@ -48,6 +48,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {  # the commands by group, each with 
         "attack": "attack an app with families of known attacks",
         "completion": "print the completion script of a shell",
         "delete": "delete runs of a store",
+        "help": "print a page of the documentation, or list the topics",
         "merge": "merge the runs of a suite's shards",
         "persona": "create, check and calibrate the persona of a brand",
         "prompts": "list or print the prompts that models are sent",
@@ -77,7 +78,6 @@ COMMANDS_ELSEWHERE = {  # other tools' names of commands, and options, by their 
     "chat": "try",
     "check": "doctor",
     "diff": "compare",
-    "help": "--help",
     "new": "init",
     "redteam": "attack",
     "report": "show",
@@ -130,8 +130,6 @@ class Commands(click.Group):
 
             named, known = args[0], COMMANDS_ELSEWHERE.get(args[0])
             meant = f"did you mean {known!r}?" if known else closest(named, list(SUMMARIES))
-            if named == "help" and args[1:2] and args[1] in SUMMARIES:
-                meant = f"did you mean `simeval {args[1]} --help`?"
             if named.endswith((".yaml", ".yml")):
                 meant = f"did you mean `simeval run {named}`?"
             meant = meant or "`simeval --help` lists them."

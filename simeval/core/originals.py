@@ -1,4 +1,4 @@
-"""Names of the tools that simeval replaces, and their names here; docs/reference/originals.md has more."""
+"""Names of the tools that simeval replaces, and their names here; `simeval help originals` has more."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from simeval.core.faces import attach
 
-PAGE = "docs/reference/originals.md"
+PAGE = "`simeval help originals`"
 NAMES: Mapping[str, str] = {
     # SigmaEval
     "SigmaEval": "Engine",

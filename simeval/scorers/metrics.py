@@ -215,7 +215,7 @@ def _can_be_made(kind: type) -> bool:
     return issubclass(kind, ColumnScorer) and hasattr(kind, "score") and not inspect.isabstract(kind)
 
 
-LISTED = "docs/guides/scorers.md lists them"
+LISTED = "`simeval help scorers` lists them"
 SCORERS = Registry("simeval.scorers", _can_be_made, suffix="Scorer")
 
 

@@ -150,7 +150,7 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a setting has the name of its option": (
         lambda: Engine(**cast("Any", {"alpha": 0.05})),
-        "Engine: it takes no argument alpha=: in simeval it is significance_level=; see docs/reference/originals.md.",
+        "Engine: it takes no argument alpha=: in simeval it is significance_level=; see `simeval help originals`.",
     ),
     "two expectations have one label": (
         lambda: replace(FIRST, then=[replace(CHECK, label="tone"), replace(CHECK, label="tone")]),

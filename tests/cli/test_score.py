@@ -118,7 +118,7 @@ def test_a_table_says_which_column_was_recorded_and_which_is_the_reference(folde
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("chat.jsonl", "--scorers", "wit"), "docs/guides/scorers.md lists them"),
+        (("chat.jsonl", "--scorers", "wit"), "`simeval help scorers` lists them"),
         (("chat.jsonl", "--scorers", " , "), "name one or more"),
         (("chat.jsonl", "--scorers", "authenticity"), "no persona; give it with --persona"),
         (("chat.jsonl", "--scorers", "valid_json", "--share", "valid_json"), "write METRIC=NUMBER"),

@@ -11,9 +11,9 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("rum", "suite.yaml"),
         "there is no command 'rum'; did you mean 'run'?",
     ),
-    "help is asked for as by a command": (
-        ("help", "run"),
-        "there is no command 'help'; did you mean `simeval run --help`?",
+    "a page is misspelt": (
+        ("help", "scorer"),
+        "there is no page 'scorer'; did you mean 'scorers'?",
     ),
     "an option stands before its command": (
         ("--app", "shop:handle", *RUN),

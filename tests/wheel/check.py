@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from zipfile import ZipFile
 
+from simeval.cli.pages import PAGES
 from tests.wheel.typed import clean, mypy_errors, pyright_errors
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +91,8 @@ def main() -> None:
 def check_files(wheel: Path) -> None:
     """Hold the files of the wheel against those of the tree."""
     tree = {path.relative_to(ROOT).as_posix() for path in (ROOT / "simeval").rglob("*") if path.suffix in PACKED}
+    docs = (path.relative_to(ROOT / "docs").as_posix() for pattern in PAGES for path in (ROOT / "docs").glob(pattern))
+    tree |= {f"simeval/pages/{page}" for page in docs}
     packed = {name for name in ZipFile(wheel).namelist() if name.startswith("simeval/") and name.endswith(PACKED)}
     assert packed == tree, f"{packed ^ tree} differ"
     assert {"simeval/py.typed", "simeval/__init__.pyi", "simeval/scorers/__init__.pyi"} <= packed
@@ -101,6 +104,7 @@ def check_program(python: Path, folder: Path) -> None:
     assert re.search(r"\d+\.\d+\.\d+", version), version
     assert "site-packages" in run([str(python), "-c", "import simeval; print(simeval.__file__)"], folder)
     assert "# system" in run([str(python.with_name("simeval")), "prompts", "user"], folder)
+    assert "# Scorers" in run([str(python.with_name("simeval")), "help", "scorers"], folder)
     run([str(python), str(USER)], folder)
     assert "scenarios" in run([str(python.with_name("simeval")), "demo"], folder)
     assert run([str(python.with_name("simeval")), "doctor"], folder).endswith("is fine\n")

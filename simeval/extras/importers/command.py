@@ -10,7 +10,7 @@ from simeval.cli import CONTEXT
 
 @click.command("import", context_settings=CONTEXT)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--format", default="auto", show_default=True, help="What the files are, as docs/guides/logs.md lists.")
+@click.option("--format", default="auto", show_default=True, help="What the files are, as `simeval help logs` lists.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write.  [default: FILE with .simeval.jsonl]")
 @click.option(
     "--as",

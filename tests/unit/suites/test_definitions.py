@@ -239,7 +239,7 @@ def test_what_no_file_can_hold_is_named_by_module_and_object(own: str, file: Pat
     ("written", "field", "says"),
     [
         ("{texts: [a]}", "scorer.type", "the field is missing; add it: contains"),
-        ("{nope: [a]}", "scorer.type", "types; docs/guides/scorers.md lists"),
+        ("{nope: [a]}", "scorer.type", "types; `simeval help scorers` lists"),
         ("{metric: turn_count}", "scorer.type", "write a metric by its name alone: scorer: turn_count"),
         ("{texts: turn_count}", "scorer.type", "the field is missing; add it: contains"),
         ("{kind: contains}", "scorer.type", "the field is missing; add it: contains"),

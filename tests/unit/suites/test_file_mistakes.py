@@ -106,7 +106,7 @@ def file(tmp_path: Path) -> Path:
             suite(then="      scorer: speed\n"),
             7,
             "scenarios.0.then",
-            "docs/guides/scorers.md lists them",
+            "`simeval help scorers` lists them",
         ),
         (
             suite(then="      scorer: speed\n"),
