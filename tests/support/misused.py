@@ -13,7 +13,7 @@ MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a page is misspelt": (
         ("help", "scorer"),
-        "there is no page 'scorer'; did you mean 'scorers'?",
+        "there is no page 'scorer'; did you mean 'scorers' or 'score'?",
     ),
     "an option stands before its command": (
         ("--app", "shop:handle", *RUN),
