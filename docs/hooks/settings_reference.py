@@ -7,7 +7,7 @@ from typing import Any
 from simeval.core.setting_field import about_of, choices
 from simeval.core.settings import Settings
 
-ASKED = "<!-- simeval settings -->"
+ASKED = "<!-- the settings -->"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
