@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 import simeval
-from simeval.core.journal import Journal
+from simeval.core.run_records import Journal
 from simeval.evaluators.base import Evaluator
 from simeval.models.caller import Caller
 from simeval.results.document import Document

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.statistics.compare_level import course
 from simeval.core.arrays import Floats
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.paired_open import pairs_evalue
 from simeval.stats.paired_sequential import look_times, paired_design

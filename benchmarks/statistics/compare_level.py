@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simeval.core.arrays import Floats
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 from simeval.stats.paired import mcnemar, paired_not_worse
 from simeval.stats.paired_sequential import PairedDesign, PairedWalk, look_times, one_pair, pair_chances, paired_design
 

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from scipy.special import expit, logit
 
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 from simeval.stats.optimal import OptimalDesign, average_n, average_power, optimal_design
 from simeval.stats.sequential import Design, design
 

@@ -18,7 +18,7 @@ import anyio
 
 from benchmarks.statistics.level import SeedSpeaker, app, is_good
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, WritingStyleConfig
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 
 BAD = (3, 8, 13, 18)
 CONCURRENCIES = (1, 20, 50)

@@ -19,7 +19,7 @@ import anyio
 import numpy as np
 
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, SuiteResult, WritingStyleConfig, scorer
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import UserTurn
 from simeval.stats.binomial import clopper_pearson

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval import ProportionEvaluator, __version__
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 
 BAR = 0.9
 RATES = (0.9, 0.85, 0.75, 0.97)

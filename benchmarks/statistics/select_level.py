@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 
-from simeval.core.tables import render_table
+from simeval.core.terminal import render_table
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.elimination import Elimination
 

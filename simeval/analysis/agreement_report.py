@@ -8,11 +8,9 @@ from typing import Any, Literal
 from simeval.analysis.labels import Label, judged_in
 from simeval.analysis.people_standard import PeopleVerdict
 from simeval.analysis.saved_run import scenarios_of
-from simeval.core.counted import show_share
 from simeval.core.serialization import plain
-from simeval.core.tables import indent as indented
-from simeval.core.tables import line_of
-from simeval.core.terminal import printed_room
+from simeval.core.terminal import indent as indented
+from simeval.core.terminal import line_of, printed_room, show_share
 from simeval.core.version import __version__
 from simeval.results.document import RunDocument
 from simeval.results.findings import show_coefficient

@@ -27,8 +27,8 @@ from simeval.analysis.matching import (
     unpaired_evidence,
 )
 from simeval.analysis.saved_run import Source, read_result, require_different
-from simeval.core.counted import counted_of, say_p
 from simeval.core.settings import ALPHA, MARGIN
+from simeval.core.terminal import counted_of, say_p
 from simeval.core.validation import require_level, require_one_of, require_share
 from simeval.errors import DefinitionError
 from simeval.results.document import ExperimentDocument, RunDocument

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
-from simeval.core.counted import counted_of, show_share
 from simeval.core.serialization import Json
+from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import Judgement, Trial
 from simeval.core.version import __version__
 from simeval.results.document import Document, ExpectationDocument, ExperimentDocument, ScenarioDocument, numbered

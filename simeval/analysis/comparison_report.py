@@ -9,10 +9,19 @@ from typing import Any, Literal
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange, Side
 from simeval.analysis.saved_run import Key, RunResult, read_result
-from simeval.core.counted import show_p, show_share
 from simeval.core.serialization import plain
-from simeval.core.tables import GAP, LEFT_OUT, render_table
-from simeval.core.terminal import PLAIN, Style, Terminal, one_line, printed
+from simeval.core.terminal import (
+    GAP,
+    LEFT_OUT,
+    PLAIN,
+    Style,
+    Terminal,
+    one_line,
+    printed,
+    render_table,
+    show_p,
+    show_share,
+)
 from simeval.core.version import __version__
 from simeval.results.outcomes import BaselineGate, BaselineRow
 from simeval.results.printable import Printable

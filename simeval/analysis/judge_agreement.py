@@ -32,7 +32,7 @@ from simeval.analysis.labels import (
 from simeval.analysis.people_standard import PeopleVerdict, people_verdicts, require_of_run
 from simeval.analysis.saved_run import Key, RequirementOutcomes, Source, read_file, read_suite, scenarios_of
 from simeval.core.arrays import Floats
-from simeval.core.labelled_examples import transcript_key
+from simeval.core.feedback import transcript_key
 from simeval.core.settings import DEFAULTS
 from simeval.core.validation import is_number, require, require_level
 from simeval.errors import DefinitionError

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from simeval.analysis.saved_run import RequirementOutcomes, requirements_of, scenarios_of
 from simeval.core import seeds
+from simeval.core.conversation import show_call
 from simeval.core.feedback import PERSON, Feedback
 from simeval.core.media import shown
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, quoted_cell, unquoted_cell
-from simeval.core.transcript import show_call
 from simeval.core.trial import Judgement
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError

@@ -17,9 +17,7 @@ from simeval.analysis.comparison_report import (
     told_of,
 )
 from simeval.analysis.saved_run import Source, read_result, require_different
-from simeval.core.counted import show_share
-from simeval.core.tables import render_table
-from simeval.core.terminal import PLAIN, Terminal, one_line
+from simeval.core.terminal import PLAIN, Terminal, one_line, render_table, show_share
 from simeval.core.validation import require
 from simeval.stats.multiple import holm
 

@@ -17,8 +17,7 @@ from typing import Any
 import simeval.evaluators
 from simeval.core.controls import ControlRecord, complaints
 from simeval.core.conversation import Conversation
-from simeval.core.preparation import Preparation
-from simeval.core.run_records import Cut, Heartbeat, ResumableRun, RubricRecord, TrialKey
+from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, Verdict
 from simeval.core.usage import merged
 from simeval.errors import DefinitionError

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from simeval.analysis.labels import Label
 from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of, scenarios_of
 from simeval.core import seeds
-from simeval.core.counted import say_p, show_share
-from simeval.core.tables import indent, line_of
-from simeval.core.terminal import printed_room
+from simeval.core.terminal import indent, line_of, printed_room, say_p, show_share
 from simeval.core.trial import Outcome
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import POWER, decide

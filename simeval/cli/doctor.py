@@ -23,11 +23,9 @@ import click
 from simeval.cli.options import overrides
 from simeval.cli.output import show, status_of
 from simeval.core.logs import configure_logging
-from simeval.core.retry_config import RetryConfig
-from simeval.core.setting_choices import ModelRole
+from simeval.core.setting_choices import ModelRole, RetryConfig
 from simeval.core.settings import Settings
-from simeval.core.tables import printable
-from simeval.core.terminal import Color, Terminal, terminal_of
+from simeval.core.terminal import Color, Terminal, printable, terminal_of
 from simeval.core.usage import Ledger
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError, SimevalError

@@ -7,7 +7,7 @@ from functools import partial
 
 from simeval.cli.output import show, status_of
 from simeval.core.feedback import Feedback, Labeller
-from simeval.core.tables import printable, render_table
+from simeval.core.terminal import printable, render_table
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError
 from simeval.store.database import Database

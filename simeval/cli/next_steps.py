@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import click
 
 from simeval.core.breaches import TITLE
-from simeval.core.credentials import shown
+from simeval.core.redaction import shown
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
 from simeval.evaluators.verdicts import trials_to_prove

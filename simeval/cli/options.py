@@ -12,8 +12,7 @@ from click.core import ParameterSource
 
 from simeval.cli.usage import ALL, Misused, help_all
 from simeval.core.app_handler import APP_FORMS
-from simeval.core.setting_checks import NO_STORE
-from simeval.core.setting_field import about_of, alternatives, check, choices
+from simeval.core.setting_field import NO_STORE, about_of, alternatives, check, choices
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.validation import require_size, require_whole
 from simeval.errors import DefinitionError

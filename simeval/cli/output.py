@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from simeval.core.credentials import secrets_in, shown
 from simeval.core.drafts import whole
 from simeval.core.logs import log
-from simeval.core.redaction import Redactor
+from simeval.core.redaction import Redactor, secrets_in, shown
 from simeval.core.terminal import written
 from simeval.errors import DefinitionError, SimevalError, StoreError
 

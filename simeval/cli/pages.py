@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from simeval.cli.usage import Misused
-from simeval.core.tables import indent, line_of
-from simeval.core.terminal import room_of
+from simeval.core.terminal import indent, line_of, room_of
 from simeval.core.validation import closest
 
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -11,13 +11,12 @@ import anyio
 from simeval.cli.entrants import read_suite
 from simeval.cli.output import NOT_COMPLETED, show, status_of
 from simeval.cli.two_talks import Proof, Talk, Turn, held
+from simeval.core.capture import defined_at
 from simeval.core.conversation import SESSION
-from simeval.core.frames import defined_at
 from simeval.core.redaction import Redactor
 from simeval.core.serialization import plain
 from simeval.core.settings import DEFAULTS
-from simeval.core.tables import printable
-from simeval.core.terminal import Color, Terminal, terminal_of
+from simeval.core.terminal import Color, Terminal, printable, terminal_of
 from simeval.errors import DefinitionError, SimevalError
 from simeval.suites.apps.named import app_of, name_of
 from simeval.suites.apps.remote_app import SHOWN, RemoteApp

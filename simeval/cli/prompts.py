@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
 from simeval.cli.output import STDOUT, status_of, write_text
-from simeval.core.tables import indent, line_of
-from simeval.core.terminal import room_of
+from simeval.core.terminal import indent, line_of, room_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, built_in, prompt_names, source_of

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simeval.cli.output import require_writable, show
-from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.row_files import FORMULA_NOTE
-from simeval.core.tables import LINE, indent, printable
-from simeval.core.terminal import room_of
+from simeval.core.terminal import LINE, counted_of, indent, printable, room_of
 from simeval.errors import DefinitionError
 from simeval.results.document import Document, ExperimentDocument
 from simeval.results.row_choice import Condition, chosen_rows, require_metrics

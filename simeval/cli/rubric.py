@@ -11,8 +11,7 @@ from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
 from simeval.cli.output import reader, require_writable, show, status_of, write_json
 from simeval.core.logs import configure_logging
-from simeval.core.tables import indent, line_of, printable
-from simeval.core.terminal import room_of
+from simeval.core.terminal import indent, line_of, printable, room_of
 from simeval.engine.engine import Engine
 from simeval.engine.rubrics import NOT_WRITTEN, ExpectationRubric
 from simeval.suites.cast import ESCALATE, Cast

@@ -35,9 +35,9 @@ from simeval.cli.output import (
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.executors import RayExecutor
 from simeval.core.faces import load
 from simeval.core.logs import configure_logging, log
+from simeval.core.setting_choices import RayExecutor
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
 from simeval.core.trial import Outcome

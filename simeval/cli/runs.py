@@ -8,8 +8,7 @@ from typing import Any
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_writable, show, write_json
 from simeval.core.serialization import plain
-from simeval.core.tables import GAP, LEFT_OUT, LINE, indent, line_of, printable, render_table, table_width
-from simeval.core.terminal import room_of
+from simeval.core.terminal import GAP, LEFT_OUT, LINE, indent, line_of, printable, render_table, room_of, table_width
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.run_summaries import RunSummary

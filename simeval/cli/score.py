@@ -22,12 +22,11 @@ from simeval.cli.output import (
 )
 from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
-from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.faces import load
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
-from simeval.core.terminal import room_of
+from simeval.core.terminal import counted_of, room_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import TABLES, read_dataset

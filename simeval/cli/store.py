@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_apart, require_writable, show, write_json, write_text
 from simeval.core.markdown import LONGEST_REPORT, fenced
-from simeval.core.tables import printable, render_table
-from simeval.core.terminal import Color, room_of, terminal_of
+from simeval.core.terminal import Color, printable, render_table, room_of, terminal_of
 from simeval.core.trial import Kept
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError

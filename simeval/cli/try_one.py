@@ -12,10 +12,9 @@ from simeval.cli.options import overrides
 from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say, show, status_of
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.conversation import Message
+from simeval.core.conversation import Message, message_lines
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
-from simeval.core.transcript import message_lines
 from simeval.core.trial import CANNOT_TELL, OF_THE_APP
 from simeval.engine.engine import Engine
 from simeval.results.screen.conversations import judged_lines

@@ -98,7 +98,7 @@ class Controls:
         self, kind: ControlKind, *, given: str, when: str, expected_behavior: str, facts: str = ""
     ) -> tuple[Message, ...]:
         """Return the conversation of a control; one with only the app's answer opens with a message of the user."""
-        from simeval.core.first_person import opening  # patterns that only a judged run needs
+        from simeval.core.languages import opening  # patterns that only a judged run needs
 
         if kind == "evasive":
             said: tuple[Message, ...] = (Message(role="assistant", content=EVASIVE),)

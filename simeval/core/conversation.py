@@ -1,10 +1,14 @@
 """Messages, and the finished conversation of a trial."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import nan
+from math import isnan, nan
 from typing import Any, Literal, TypedDict
+
+from simeval.core.media import shown
+from simeval.core.terminal import PLAIN, Style, Terminal, counted_of, printable
 
 Speaker = Literal["user", "assistant"]
 Ending = Literal[
@@ -51,6 +55,18 @@ SESSION = "session"  # in the metadata of an answer: the name of the conversatio
 WORLD = "trial_world"  # in a last message's: the trial's world at the end of its conversation
 RECORDED_ANSWER = "recorded_answer"  # in a replayed message's: columns with the earlier answer to it
 USER_FAULTS = "user_faults"  # in a message's metadata: the faults of its simulated author, each kind with its evidence
+
+_NAMES = ("name", "tool", "tool_name")
+_ARGUMENTS = ("arguments", "args", "input", "parameters")
+_RESULTS = ("result", "output", "response")
+_ERRORS = ("error",)
+_IDS = ("id", "call_id", "tool_call_id")
+
+SHORT = 60  # cells; shorter lines have no room for the speaker beside the text
+SPEAKER = len("assistant") + 2  # cells for the speaker
+LONGEST_CALL = 300  # characters of a tool call that are shown
+SLOW_SECONDS = 0.05  # the shortest time of an answer that is shown
+_COLOURS: Mapping[str, Style] = {"user": "cyan", "assistant": "bold"}
 
 
 class ChatMessage(TypedDict):
@@ -166,7 +182,6 @@ class Conversation:
 
     def __str__(self) -> str:
         from simeval.core.terminal import printed
-        from simeval.core.transcript import transcript_lines
 
         return "\n".join(transcript_lines(self, printed()))
 
@@ -216,3 +231,91 @@ class Beginning:
     messages: tuple[Message, ...] = ()
     system: str = ""
     turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """A tool call; parts missing from the call are empty."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    results: tuple[Any, ...]
+    id: str
+    errors: tuple[Any, ...] = ()
+
+
+def called_tool(call: Mapping[str, Any]) -> CalledTool:
+    """Return the parts of a call: {"name", "arguments"}, that under "function", or other words for the same."""
+    inner = call.get("function")
+    parts = {**call, **(inner if isinstance(inner, Mapping) else {})}
+    return CalledTool(
+        inner if isinstance(inner, str) else next((str(parts[key]) for key in _NAMES if parts.get(key)), ""),
+        tuple(parts[key] for key in _ARGUMENTS if parts.get(key) not in (None, "")),
+        tuple(parts[key] for key in _RESULTS if parts.get(key) is not None),
+        next((str(parts[key]) for key in _IDS if parts.get(key)), ""),
+        tuple(parts[key] for key in _ERRORS if parts.get(key)),
+    )
+
+
+def transcript_lines(
+    conversation: "Conversation",
+    terminal: Terminal = PLAIN,
+    *,
+    margin: str = "",
+    most: int | None = None,
+    answer: int | None = None,
+) -> list[str]:
+    """Return the lines of a conversation; of a longer one than `most` messages only the last.
+
+    Where the app's `answer` of this number, from 1, is not among those, it is the last message that is there.
+    """
+    messages = conversation.messages
+    begin, end = 0 if most is None else max(0, len(messages) - most), len(messages)
+    places = [place for place, message in enumerate(messages) if message.is_response]
+    if most is not None and answer is not None and places[answer - 1 : answer] and places[answer - 1] < begin:
+        end = places[answer - 1] + 1
+        begin = max(0, end - most)
+    left_out = [(begin, "earlier"), (len(messages) - end, "later")]
+    earlier, later = ([margin + terminal.paint(_hidden(n, which), "dim")] if n else [] for n, which in left_out)
+    shown = [line for message in messages[begin:end] for line in message_lines(message, terminal, margin)]
+    return [*earlier, *shown, *later] or [margin + terminal.paint("nothing was said", "dim")]
+
+
+def _hidden(n: int, which: str) -> str:
+    return f"… {counted_of(n, f'{which} message')}"
+
+
+def message_lines(message: "Message", terminal: Terminal, margin: str = "") -> list[str]:
+    """Return the lines of one message: speaker and text, and below it its tool calls, and the time."""
+    if terminal.columns < SHORT:  # the speaker is above the text
+        inner, head = f"{margin}  ", [margin + terminal.paint(message.role, _COLOURS[message.role])]
+        return [*head, *terminal.wrap(printable(shown(message.content)), first=inner), *_more(message, terminal, inner)]
+    inner = margin + " " * SPEAKER
+    who = terminal.paint(message.role, _COLOURS[message.role]) + " " * (SPEAKER - len(message.role))
+    said = terminal.wrap(printable(shown(message.content)), first=margin + who, rest=inner)
+    return [*said, *_more(message, terminal, inner)]
+
+
+def _more(message: "Message", terminal: Terminal, margin: str) -> list[str]:
+    """Return the lines below a message: its tool calls, and the seconds it took."""
+    lines = []
+    for call in message.tool_calls:
+        lines += terminal.wrap(show_call(call), first=f"{margin}→ ")
+    if message.role == "assistant" and not isnan(message.seconds) and message.seconds >= SLOW_SECONDS:
+        lines.append(margin + terminal.paint(f"{message.seconds:.1f} s", "dim"))
+    return lines
+
+
+def show_call(call: Mapping[str, Any]) -> str:
+    """Write a tool call, in any form the app reports: name, arguments, its result, or why it failed."""
+    called = called_tool(call)
+    shown, gave = [_brief(each) for each in called.arguments], [f"→ {_brief(each)}" for each in called.results]
+    gave += [f"→ error: {_brief(each)}" for each in called.errors]
+    if not shown and not gave and not called.name:
+        shown = [_brief(call)]
+    return printable(" ".join([called.name or "tool call", *shown, *gave]))
+
+
+def _brief(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_CALL else f"{text[: LONGEST_CALL - 1]}…"

@@ -1,15 +1,29 @@
-"""Directions: which way a value is better. A scorer declares it for each value that it gives; nothing assumes one."""
+"""Directions and bounds of a scorer's values, by their paths: which way is better, and how far a value can go."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from math import inf
+from numbers import Real
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
-from simeval.core.paths import nearest_path
+from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 
 Direction = Literal["higher", "lower", "none"]
 Directions: TypeAlias = Direction | Mapping[str, Direction]  # of all values, or of those at and below each path
 
 WORDS = get_args(Direction)
+
+Bounds: TypeAlias = tuple[float, float]
+BoundsByPath: TypeAlias = Bounds | Mapping[str, Bounds]  # of all values, or of those at and below each path
+
+UNIT: Bounds = (0.0, 1.0)
+COUNT: Bounds = (0.0, inf)
+UNBOUNDED: Bounds = (-inf, inf)
+
+
+def nearest_path(declared: Iterable[str], path: str) -> str | None:
+    """Return the longest of these paths that is this one or leads to it; "" leads to all. None if none does."""
+    return max((key for key in declared if key in ("", path) or path.startswith(f"{key}.")), key=len, default=None)
 
 
 def _is_direction(word: object) -> TypeGuard[Direction]:
@@ -52,3 +66,34 @@ def require_directions(declared: object, where: str) -> None:
     if not all(map(_is_direction, words)) or not all(isinstance(path, str) for path in paths):
         do = 'give "higher" or "lower", whichever is better, or "none"; or {path: one of these}'
         raise DefinitionError(f"{where}: direction", found=f"found {declared!r}", do=do)
+
+
+def _is_pair(found: object) -> TypeGuard[Bounds]:
+    if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(map(is_number, found)):
+        return False
+    return bool(found[0] < found[1])  # of NaN nothing is
+
+
+def require_pair(found: object, where: str) -> None:
+    """Raise DefinitionError where something is not the smallest and the largest value, two numbers."""
+    pair = found if isinstance(found, (tuple, list)) else ()
+    usable = len(pair) == 2 and all(
+        isinstance(each, Real) and each == each and not isinstance(each, bool) for each in pair
+    )
+    require(usable, where, found=found, do="give the lowest and the highest score, as in (0, 1)")
+
+
+def bounds_at(declared: BoundsByPath | None, path: str) -> Bounds | None:
+    """Return the bounds declared for the value at a path, as directions are; None without any."""
+    if isinstance(declared, Mapping):
+        found = nearest_path(declared, path)
+        return None if found is None else declared[found]
+    return declared
+
+
+def require_bounds(declared: object, where: str) -> None:
+    """Raise DefinitionError where something is no declaration of bounds."""
+    pairs = list(declared.values()) if isinstance(declared, Mapping) else [declared]
+    if not all(map(_is_pair, pairs)):
+        do = "give the smallest and the largest value, as in (0, 1); or {path: these}; inf where there is none"
+        raise DefinitionError(f"{where}: bounds", found=f"found {declared!r}", do=do)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from simeval.core.rubric_levels import HIGHEST, LOWEST
-from simeval.core.setting_checks import require_part
-from simeval.core.setting_field import VERDICTS, about
+from simeval.core.setting_field import VERDICTS, about, require_part
 from simeval.errors import DefinitionError
 
 WHEN_UNTOLD = "cannot tell"

@@ -19,8 +19,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
 from simeval.core.redaction import Redactor
-from simeval.core.tables import printable
-from simeval.core.terminal import Terminal, written
+from simeval.core.terminal import Terminal, printable, written
 from simeval.core.validation import require
 
 LOGGER = "simeval"

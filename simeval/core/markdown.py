@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from simeval.core.tables import isolated, printable
-from simeval.core.terminal import one_line
+from simeval.core.terminal import isolated, one_line, printable
 
 MOST_BYTES = 60_000  # a comment holds 65,536 characters, a step summary a megabyte
 LONGEST_TEXT = 400  # characters of a cell or a line

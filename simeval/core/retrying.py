@@ -20,7 +20,7 @@ from tenacity import BaseRetrying, RetryCallState, Retrying, retry_if_exception,
 from tenacity.stop import stop_base
 from tenacity.wait import wait_base
 
-from simeval.core.retry_config import RetryConfig
+from simeval.core.setting_choices import RetryConfig
 
 LONGEST_RETRY_AFTER = 120.0  # seconds; a longer request is not waited for
 REFUSALS = 4  # times the further attempts: how often a call may be refused while others are answered

@@ -1,13 +1,13 @@
 """The data a store keeps of a run besides its trials: rubrics, replies, usage; and the state of a resumed run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Message
-from simeval.core.trial import Score, Trial, TrialConversation
+from simeval.core.trial import Failure, Score, Trial, TrialConversation
 from simeval.core.usage import Usage
 
 SHOWN_OF_A_KEY = 8  # characters
@@ -108,3 +108,35 @@ class ResumableRun:
     cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     set_aside: int = 0
     has_finished: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """How an expectation will be judged, its judges' ratings of controls, and why it cannot be judged, if so.
+
+    `lacks_near_miss`: neither its suite, a rule nor the writer of its rubric gave one to test judges with.
+    """
+
+    rubric: RubricRecord | None = None
+    controls: tuple[ControlRecord, ...] = ()
+    lacks_near_miss: bool = False
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """The preparations of a scenario so far, by expectation number; `is_ready` after the last."""
+
+    scenario: int
+    found: Mapping[int, Preparation] = field(default_factory=dict)
+    is_ready: bool = False
+
+
+class Journal(Protocol):
+    """Keeps entries in the order given. `append` may block; entries are safe when it returns."""
+
+    def append(self, run_id: str, entries: Sequence[Any]) -> None:
+        """Store a batch of one run's entries: trials begun, messages, ratings, verdicts. Raises StoreError."""
+
+    def close(self) -> None:
+        """Release open resources."""

@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from simeval.core.executors import RayExecutor
-from simeval.core.journal import Journal
-from simeval.core.retry_config import RetryConfig
+from simeval.core.run_records import Journal
 from simeval.core.setting_choices import (
     CriteriaCalls,
     EarlyStopping,
@@ -16,6 +14,8 @@ from simeval.core.setting_choices import (
     OnFailedControl,
     OnUserFault,
     Order,
+    RayExecutor,
+    RetryConfig,
     Stop,
     TraceOut,
     UserFormat,

@@ -6,29 +6,70 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core import escalation, judge_settings, trace_settings
+from simeval.core import escalation
 from simeval.core import setting_choices as choices
-from simeval.core.bodies import MOST_BYTES
-from simeval.core.dates import require_date
-from simeval.core.executors import RayExecutor, require_executor
-from simeval.core.journal import Journal
-from simeval.core.meant_settings import meant_setting
-from simeval.core.retry_config import RetryConfig as RetryConfig
-from simeval.core.setting_checks import (
+from simeval.core.filling import require_date
+from simeval.core.network import MOST_BYTES, require_listening
+from simeval.core.run_records import Journal
+from simeval.core.setting_choices import RayExecutor, require_executor, require_shard
+from simeval.core.setting_choices import RetryConfig as RetryConfig
+from simeval.core.setting_field import (
+    BUDGET,
+    LIMITS,
+    SURROUNDINGS,
+    VERDICTS,
+    about,
+    check,
+    meant_setting,
+    options_of_calls,
     require_amount,
     require_kind,
     require_part,
+    require_path,
     require_place,
     require_prompts,
     require_seconds,
     require_seed,
 )
-from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about, check, options_of_calls
-from simeval.core.shard import require_shard
 from simeval.core.terminal import Display
 from simeval.core.validation import require_level, require_size, require_whole
 from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
 from simeval.errors import DefinitionError
+
+JUDGE_CONTEXT = about(
+    VERDICTS,
+    "Tokens of a conversation that judges are shown; of a longer one the middle is left out, and of long messages.",
+    flag="--judge-context",
+    unset="all of it",
+    check=require_whole,
+)
+JUDGE_EXAMPLES = about(
+    VERDICTS,
+    "Conversations that people labelled (a file of `simeval people agree --sample`): judges are shown a few of them.",
+    flag="--judge-examples",
+    metavar="FILE",
+    unset="none",
+    check=require_path,
+)
+
+
+TRACE_OUT = about(
+    SURROUNDINGS,
+    "Export the run as OpenTelemetry spans: to where OTEL_* variables say, or the program's own provider.",
+    flag="--trace-out",
+    unset="to nobody",
+)
+TRACE_IN = about(
+    SURROUNDINGS,
+    "Receive the app's own OpenTelemetry spans at this address, to see which tools it runs.",
+    flag="--trace-in",
+    metavar="HOST:PORT",
+    unset="not at all",
+    check=require_listening,
+)
+TRACE_IN_WAIT = about(
+    SURROUNDINGS, "Seconds to wait for a trial's spans, at most.", flag="--trace-in-wait", check=require_seconds
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +162,7 @@ class Settings:
             flag="--criteria-calls",
         ),
     )
-    judge_context_tokens: int | None = field(default=None, metadata=judge_settings.CONTEXT)
+    judge_context_tokens: int | None = field(default=None, metadata=JUDGE_CONTEXT)
     on_failed_control: choices.OnFailedControl = field(
         default="refuse",
         metadata=about(
@@ -130,7 +171,7 @@ class Settings:
             flag="--on-failed-control",
         ),
     )
-    judge_examples: Path | str | None = field(default=None, metadata=judge_settings.EXAMPLES)
+    judge_examples: Path | str | None = field(default=None, metadata=JUDGE_EXAMPLES)
     on_app_error: choices.OnAppError = field(
         default="fail",
         metadata=about(VERDICTS, "What happens to a trial in which the app fails.", flag="--on-app-error"),
@@ -390,9 +431,9 @@ class Settings:
         repr=False,
         metadata=about(SURROUNDINGS, "What to mask in all texts, as secret.", flag="--secret-pattern", metavar="REGEX"),
     )
-    trace_out: choices.TraceOut | None = field(default=None, metadata=trace_settings.OUT)
-    trace_in: str | None = field(default=None, metadata=trace_settings.IN)
-    trace_in_seconds: float = field(default=10.0, metadata=trace_settings.WAIT)
+    trace_out: choices.TraceOut | None = field(default=None, metadata=TRACE_OUT)
+    trace_in: str | None = field(default=None, metadata=TRACE_IN)
+    trace_in_seconds: float = field(default=10.0, metadata=TRACE_IN_WAIT)
     display: Display | None = field(
         default=None,
         metadata=about(SURROUNDINGS, "How a run is shown.", flag="--display", unset="live on a terminal, else plain"),

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import date
 from typing import Any, Literal
 
 from simeval.core.capture import said_of
 from simeval.core.conversation import Conversation
+from simeval.core.validation import require
 from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
 
 Stage = Literal["app", "app_access", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
@@ -36,6 +38,13 @@ NO_REPLY = "no_reply"  # the cause of a missing result if the app gave no answer
 NOT_IN_SCENARIO = "not_in_scenario"  # the cause of a missing result if the app asked for facts that no scenario has
 CUT = "cut_off"  # the cause of a missing result if a run was killed, or ended at once
 NOTHING_SAID = Conversation()  # of a trial in outline
+
+DOES: Mapping[Outcome, str] = {
+    "pass": "passes",
+    "fail": "fails",
+    "inconclusive": "is inconclusive",
+    "error": "could not be judged",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,3 +355,28 @@ class Verdict:
     def inconclusive(self) -> bool:
         """Whether neither is proven."""
         return self.outcome == "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Why the outcome of a scenario does not decide for now, and the first day on which it does again (UTC)."""
+
+    reason: str
+    until: date
+
+    def __post_init__(self) -> None:
+        usable = isinstance(self.reason, str) and bool(self.reason.strip())
+        require(usable, "Quarantine.reason", found=self.reason, do="say why, such as a ticket")
+        do = "give a day, such as 2026-12-31"
+        require(type(self.until) is date, "Quarantine.until", found=self.until, do=do)
+
+    def holds(self, day: date) -> bool:
+        """Return whether it holds on a day."""
+        return day < self.until
+
+    def told(self, title: str, outcome: Outcome, *, holds: bool) -> str:
+        """Describe its effect on the scenario with this title."""
+        if holds:
+            return f"in quarantine until {self.until} ({self.reason}): {title!r} {DOES[outcome]}, which decides nothing"
+        ended = f"the quarantine of {title!r} ended on {self.until} ({self.reason}), so that it decides again"
+        return ended if outcome == "pass" else f"{ended}: mend it, or give a later day and why"

@@ -9,8 +9,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 
 from simeval.core.languages import is_common
-from simeval.core.phrases import MOST_READ, candidates, has, languages_of, search, typed
-from simeval.core.stems import GENERIC, content_stems
+from simeval.core.phrases import GENERIC, MOST_READ, candidates, content_stems, has, languages_of, search, typed
 
 _REMEMBERED = lru_cache(maxsize=2_000)  # a message is read again at every turn, and by several detectors
 

@@ -1,10 +1,10 @@
-from ..core.executors import RayExecutor as RayExecutor
 from ..core.logs import configure_logging as configure_logging
-from ..core.preparation import Preparation as Preparation
-from ..core.quarantine import Quarantine as Quarantine
-from ..core.retry_config import RetryConfig as RetryConfig
+from ..core.run_records import Preparation as Preparation
+from ..core.setting_choices import RayExecutor as RayExecutor
+from ..core.setting_choices import RetryConfig as RetryConfig
 from ..core.setting_overrides import SettingOverrides as SettingOverrides
 from ..core.settings import Settings as Settings
+from ..core.trial import Quarantine as Quarantine
 from ..extras.online.evaluator import OnlineEvaluator as OnlineEvaluator
 from ..extras.online.running_estimate import RunningEstimate as RunningEstimate
 from ..extras.online.scorer_queue import ScorerCounts as ScorerCounts

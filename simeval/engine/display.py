@@ -21,8 +21,7 @@ import anyio
 from tqdm import tqdm
 
 from simeval.core.logs import LOGGER, log
-from simeval.core.tables import isolated
-from simeval.core.terminal import Display, Terminal, one_line, terminal_of
+from simeval.core.terminal import Display, Terminal, isolated, one_line, terminal_of
 from simeval.core.trial import Outcome
 from simeval.core.usage import Usage
 from simeval.core.waits import Wait, Waits

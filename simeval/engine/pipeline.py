@@ -41,8 +41,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from simeval.core.capture import Caught, capture, first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
-from simeval.core.preparation import Preparation, Prepared
-from simeval.core.run_records import Cut, Start
+from simeval.core.run_records import Cut, Preparation, Prepared, Start
 from simeval.core.setting_choices import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.recorder import Recorder

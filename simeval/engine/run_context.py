@@ -14,14 +14,13 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.bodies import allow_bytes
-from simeval.core.dates import day_of
 from simeval.core.escalation import judges_said, require_two
-from simeval.core.journal import Journal
-from simeval.core.labelled_examples import LabelledExample, expectation_key, read_examples
+from simeval.core.feedback import LabelledExample, expectation_key, read_examples
+from simeval.core.filling import day_of
+from simeval.core.network import allow_bytes
 from simeval.core.redaction import clean_values
 from simeval.core.rubric_levels import RubricTemplate
-from simeval.core.run_records import Heartbeat, ResumableRun, RubricRecord
+from simeval.core.run_records import Heartbeat, Journal, ResumableRun, RubricRecord
 from simeval.core.setting_choices import ModelRole
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger, Usage, merged

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.run_records import Start, TrialKey
-from simeval.core.shard import Shard
+from simeval.core.setting_choices import Shard
 from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue, Mixing

@@ -20,7 +20,7 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.escalation import judges_said
 from simeval.core.faces import load
 from simeval.core.run_records import Cut, Heartbeat, ResumableRun, Start, TrialKey
-from simeval.core.shard import Shard
+from simeval.core.setting_choices import Shard
 from simeval.core.trial import Judgement, Trial, TrialConversation, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.app_health import Unanswered

@@ -21,7 +21,7 @@ from threading import Event, Lock, Thread, get_ident
 from time import monotonic
 from types import FrameType
 
-from simeval.core.frames import OURS, rank_of
+from simeval.core.capture import OURS, rank_of
 from simeval.core.logs import details, log
 
 BLOCKED_SECONDS = 5.0

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.counted import show_number
 from simeval.core.originals import OF_EVALUATORS, AnswersOriginals
 from simeval.core.setting_choices import EarlyStopping, Standard, StopAt
 from simeval.core.settings import DEFAULTS
+from simeval.core.terminal import show_number
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import is_number, require, require_level, require_one_of, require_share, require_size
 from simeval.errors import DefinitionError

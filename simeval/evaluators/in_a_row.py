@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.counted import show_share
+from simeval.core.terminal import show_share
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import require_share, require_whole
 from simeval.evaluators.base import Cut, ShareEvaluator

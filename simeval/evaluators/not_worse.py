@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.counted import show_shares
 from simeval.core.setting_choices import EarlyStopping, StopAt
 from simeval.core.settings import MARGIN
+from simeval.core.terminal import show_shares
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import require, require_share
 from simeval.evaluators.base import Cut, Evaluator

@@ -8,7 +8,7 @@ gain, and it may find "worse". Both error rates hold whatever made trials missin
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from simeval.core.counted import say_p
+from simeval.core.terminal import say_p
 from simeval.core.trial import Chart, Reason, Verdict
 from simeval.evaluators.stopping import EXCLUDED, Counted, EarlyOutcomes, RunningTest, Taken, TrialsNeeded, is_met
 from simeval.evaluators.verdicts import NO_TIME, Ended, decide

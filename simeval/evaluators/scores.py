@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.bounds import UNIT, require_pair
-from simeval.core.counted import MOST_DIGITS, show_share
-from simeval.core.direction import Direction
+from simeval.core.direction import UNIT, Direction, require_pair
 from simeval.core.setting_choices import StopAt
+from simeval.core.terminal import MOST_DIGITS, show_share
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_one_of, require_share
 from simeval.errors import DefinitionError

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from math import floor, log10
 from typing import Literal
 
-from simeval.core.counted import counted_of, say_p, show_share
+from simeval.core.terminal import counted_of, say_p, show_share
 from simeval.core.trial import Outcome, Reason, Verdict
 from simeval.stats import binomial
 

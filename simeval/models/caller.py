@@ -20,9 +20,9 @@ from pydantic import ValidationError
 
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
-from simeval.core.retry_config import RetryConfig
 from simeval.core.retrying import LONGEST_RETRY_AFTER, Attempts, retrying
 from simeval.core.run_records import ReplyRecord
+from simeval.core.setting_choices import RetryConfig
 from simeval.core.usage import Ledger
 from simeval.core.waits import Stage, Waits
 from simeval.errors import MalformedReply, ModelError, ModelUnusable

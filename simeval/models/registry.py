@@ -8,8 +8,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from simeval.core.credentials import secrets_among, shown_name
-from simeval.core.redaction import Redactor, secret_options
+from simeval.core.redaction import Redactor, secret_options, secrets_among, shown_name
 from simeval.core.setting_choices import ROLES, ModelRole
 from simeval.core.settings import Settings
 from simeval.core.usage import Ledger

@@ -14,10 +14,9 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simeval.core.direction import Direction
-from simeval.core.quarantine import Quarantine
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.trial import Bar, Estimate, Failure, Judgement, Outcome, Score, Verdict
+from simeval.core.trial import Bar, Estimate, Failure, Judgement, Outcome, Quarantine, Score, Verdict
 from simeval.core.usage import Usage, players
 from simeval.core.version import __version__
 from simeval.results.outcomes import BaselineGate, shown_outcome

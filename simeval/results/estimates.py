@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.core.bounds import UNIT, Bounds
+from simeval.core.direction import UNIT, Bounds
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
-from simeval.core.counted import counted_of
 from simeval.core.direction import Direction
 from simeval.core.serialization import Json, plain
 from simeval.core.setting_choices import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.terminal import printed_room
+from simeval.core.terminal import counted_of, printed_room
 from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document

@@ -7,8 +7,7 @@ import numpy as np
 
 from simeval.core.serialization import Json
 from simeval.core.setting_choices import OnAppError
-from simeval.core.tables import indent, line_of, render_table
-from simeval.core.terminal import printed_room
+from simeval.core.terminal import indent, line_of, printed_room, render_table
 from simeval.core.trial import Failure, Score
 from simeval.evaluators.base import Evaluator
 from simeval.results.suite import EvaluationResult, SuiteResult

@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from simeval.core.counted import counted_of, show_number
-from simeval.core.tables import indent
-from simeval.core.terminal import PLAIN
-from simeval.core.transcript import transcript_lines
+from simeval.core.conversation import transcript_lines
+from simeval.core.terminal import PLAIN, counted_of, indent, show_number
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score
 from simeval.core.usage import Usage, total
 from simeval.scorers.returned import reason_at

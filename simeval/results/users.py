@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from simeval.core.conversation import Ending
-from simeval.core.counted import counted_of
-from simeval.core.labelled_examples import PASSING
+from simeval.core.feedback import PASSING
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Failure, Judgement, Score
 
 HOW_THEY_ENDED = {

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 import anyio
 import anyio.to_thread
 
-from simeval.core.bounds import Bounds, BoundsByPath, bounds_at, require_bounds
 from simeval.core.conversation import (
     CONTEXT,
     RECORDED_ANSWER,
@@ -24,9 +23,18 @@ from simeval.core.conversation import (
     exchange_at,
     last_exchange,
 )
-from simeval.core.direction import Direction, Directions, direction_at, require_directions
+from simeval.core.direction import (
+    Bounds,
+    BoundsByPath,
+    Direction,
+    Directions,
+    bounds_at,
+    direction_at,
+    require_bounds,
+    require_directions,
+)
 from simeval.core.originals import require_own_arguments
-from simeval.core.preparation import Preparation
+from simeval.core.run_records import Preparation
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require, require_object
 from simeval.core.waits import in_words

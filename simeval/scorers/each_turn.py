@@ -5,10 +5,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from simeval.core.bounds import COUNT, Bounds
 from simeval.core.conversation import CONTEXT, Conversation
-from simeval.core.direction import Direction
-from simeval.core.preparation import Preparation
+from simeval.core.direction import COUNT, Bounds, Direction
+from simeval.core.run_records import Preparation
 from simeval.core.trial import Score
 from simeval.scorers.base import (
     COLUMNS,

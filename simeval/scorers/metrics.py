@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, cast
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.conversation import FIRST_TEXT, Conversation, Message
-from simeval.core.direction import Direction, Directions, by_path, direction_at
-from simeval.core.registry import Registry
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, Direction, Directions, by_path, direction_at
+from simeval.core.faces import Registry
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer, Scorer

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar
 
-from simeval.core.bounds import COUNT, BoundsByPath
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, BoundsByPath, by_path
 from simeval.core.serialization import plain
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require

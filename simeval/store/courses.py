@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from simeval.core.counted import show_share
+from simeval.core.terminal import show_share
 from simeval.core.trial import Estimate
 from simeval.results.html.charts import Node, Past, trend_chart
 from simeval.store.run_summaries import RunSummary

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from simeval.core.controls import ControlRecord
 from simeval.core.drafts import privately
-from simeval.core.journal import Journal as Journal
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import Journal as Journal
 from simeval.core.trial import Judgement, TrialConversation
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.entries import encode_entry

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simeval.core.journal import Journal
-from simeval.core.run_records import ResumableRun
+from simeval.core.run_records import Journal, ResumableRun
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:

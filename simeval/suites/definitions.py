@@ -24,11 +24,9 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from simeval.core.faces import is_there, load
-from simeval.core.meant_settings import other_names
-from simeval.core.registry import Registry
+from simeval.core.faces import Registry, is_there, load
 from simeval.core.rubric_levels import placed_levels
-from simeval.core.setting_field import about_of, check
+from simeval.core.setting_field import about_of, check, other_names
 from simeval.core.settings import Settings
 from simeval.core.validation import (
     MOST_LISTED,

@@ -11,7 +11,7 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from simeval.core.faces import load
-from simeval.core.labelled_examples import read_examples
+from simeval.core.feedback import read_examples
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
 from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml

@@ -4,8 +4,7 @@ from math import inf
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Union, get_args, get_origin
 
-from simeval.core.bounds import UNIT, Bounds
-from simeval.core.direction import Direction
+from simeval.core.direction import UNIT, Bounds, Direction
 from simeval.core.trial import Score
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core.capture import LeftError, guarded_call, place_of
-from simeval.core.frames import OWN, rank_of
+from simeval.core.capture import OWN, LeftError, guarded_call, place_of, rank_of
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError
 

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from math import ceil, log10, prod
 from typing import TYPE_CHECKING
 
-from simeval.core.counted import counted_of, show_share
 from simeval.core.settings import DEFAULTS, POWER, Settings
-from simeval.core.tables import render_table
-from simeval.core.terminal import Terminal
+from simeval.core.terminal import Terminal, counted_of, render_table, show_share
 from simeval.core.validation import of_percent, require, require_level, require_share, require_size, require_whole
 from simeval.evaluators.acceptance import say_design
 from simeval.evaluators.base import ShareEvaluator

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simeval.core.setting_checks import NO_STORE
+from simeval.core.setting_field import NO_STORE
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import parts_of, plain, require
 from simeval.errors import DefinitionError, SuiteFileError

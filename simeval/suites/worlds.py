@@ -10,8 +10,7 @@ from typing import Any, Self
 import anyio
 
 from simeval.core.capture import Caught, capture
-from simeval.core.credentials import secrets_in
-from simeval.core.redaction import clean_values, secret_headers, secret_options
+from simeval.core.redaction import clean_values, secret_headers, secret_options, secrets_in
 from simeval.core.validation import require
 from simeval.core.world import OF_THE_TRIAL, NamedWorld, Unmeasured
 from simeval.errors import DefinitionError, WorldError

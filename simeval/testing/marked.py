@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from simeval.core.counted import counted_of
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Verdict
 from simeval.core.usage import merged, total
 from simeval.engine.engine import Engine

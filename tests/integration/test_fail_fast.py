@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from simeval import Expectation, ProportionEvaluator, ScenarioTest, scorer
-from simeval.core.quarantine import Quarantine
+from simeval.core.trial import Quarantine
 from simeval.errors import DefinitionError
 from simeval.results.suite import SuiteResult
 from tests.support.early_stopping import AT_90, SeededApp, engine, is_good, scenario, trial_seeds

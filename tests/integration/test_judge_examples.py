@@ -10,7 +10,7 @@ from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator, Sui
 from simeval.analysis import Label
 from simeval.analysis.judge_agreement import load_run
 from simeval.analysis.labels import draw_sample, transcript_of, write_sample
-from simeval.core.labelled_examples import transcript_key
+from simeval.core.feedback import transcript_key
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.suite import encode_suite

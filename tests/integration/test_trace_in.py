@@ -11,7 +11,7 @@ import pytest
 
 import simeval
 from simeval import Expectation, HttpApp, ProportionEvaluator
-from simeval.core.trace_context import SentTrace, new_traceparent, noting_traces
+from simeval.core.network import SentTrace, new_traceparent, noting_traces
 from simeval.errors import DefinitionError
 from simeval.extras.telemetry.receiver import SpanInbox, receiving
 from tests.support.suites import Engine, good_app, scenario

@@ -9,8 +9,8 @@ from functools import cache, partial
 import pytest
 from aiohttp import web
 
-from simeval.core.bodies import allow_bytes
 from simeval.core.conversation import ChatMessage
+from simeval.core.network import allow_bytes
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompts import ChatRequest

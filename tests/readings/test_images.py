@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from simeval import HttpApp, dataset_of, import_log, scorer
-from simeval.core.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message, message_lines
 from simeval.core.media import content_text, part_name, shown
 from simeval.core.terminal import PLAIN
-from simeval.core.transcript import message_lines
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import escaped
 from simeval.models.protocol.transcripts import excerpt, seen

@@ -14,8 +14,7 @@ import anyio.to_thread
 import pytest
 from aiohttp import web
 
-from simeval.core.credentials import secrets_in, shown, shown_name
-from simeval.core.redaction import Redactor
+from simeval.core.redaction import Redactor, secrets_in, shown, shown_name
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.models.providers.litellm_model import LiteLLMModel

@@ -8,8 +8,7 @@ from time import process_time
 import pytest
 
 from simeval.analysis.agreement_report import Disagreement, indent, show_disagreements
-from simeval.core.tables import render_table, shortened
-from simeval.core.terminal import SIGNS, Terminal
+from simeval.core.terminal import SIGNS, Terminal, render_table, shortened
 from tests.support.command_line import command, simeval
 
 APP = """

@@ -9,9 +9,7 @@ acts to do, ask or leave out ──────▶ statements ─────┘
 the rubric's reply  ──▶ written  ──▶ two answers, if they can be used
 """
 
-from simeval.core.near_misses.frames import OPENINGS, framed
-from simeval.core.near_misses.making import NearMiss, near_misses
+from simeval.core.near_misses.making import OPENINGS, NearMiss, framed, near_misses, usable_pair
 from simeval.core.near_misses.statements import language_in
-from simeval.core.near_misses.written import usable_pair
 
 __all__ = ["OPENINGS", "NearMiss", "framed", "language_in", "near_misses", "usable_pair"]

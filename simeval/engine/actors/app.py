@@ -27,6 +27,7 @@ import anyio.to_thread
 from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
 
 from simeval.core.capture import (
+    OWN,
     Caught,
     LeftError,
     attempt,
@@ -36,6 +37,7 @@ from simeval.core.capture import (
     interrupt_of,
     is_interrupt,
     place_of,
+    rank_of,
     said_of,
 )
 from simeval.core.conversation import (
@@ -48,7 +50,6 @@ from simeval.core.conversation import (
     ChatMessage,
     Message,
 )
-from simeval.core.frames import OWN, rank_of
 from simeval.core.logs import log, warn_all
 from simeval.core.media import PARTS
 from simeval.core.serialization import opened

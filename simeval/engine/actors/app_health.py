@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from simeval.core.counted import counted_of
 from simeval.core.logs import warn_all
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Judgement
 from simeval.engine.watchdog import ADVICE, BLOCKED_SECONDS
 from simeval.results.failures import kind_of, without_turn

@@ -16,9 +16,9 @@ from typing import TypeVar
 import anyio
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from simeval.core.counted import counted_of
 from simeval.core.logs import warn_all
 from simeval.core.retrying import Attempts, WaitAsAsked
+from simeval.core.terminal import counted_of
 from simeval.core.waits import Waits, in_words
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.models.limits.traffic import Budget, Gate, Outcome, Ticket, Traffic

@@ -19,10 +19,10 @@ from simeval.core.conversation import (
     Speaker,
     last_exchange,
 )
-from simeval.core.counted import counted_of
 from simeval.core.media import PARTS, has_parts
 from simeval.core.redaction import clean_values, cleaned
 from simeval.core.serialization import Json, nested
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.datasets.dataset import REFERENCE, RETURNED, Dataset, Example, text_of
 from simeval.engine.actors.app import Memory

@@ -20,9 +20,8 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
-from simeval.core.capture import Caught, attempt, capture, said_of
+from simeval.core.capture import Caught, attempt, capture, defined_at, said_of
 from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
-from simeval.core.frames import defined_at
 from simeval.core.serialization import opened
 from simeval.errors import DefinitionError, WorldError
 from simeval.suites.apps.protocol_app import ProtocolApp

@@ -8,8 +8,7 @@ from typing import Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from simeval.core.journal import Journal
-from simeval.core.run_records import Heartbeat
+from simeval.core.run_records import Heartbeat, Journal
 from simeval.errors import StoreError
 from simeval.results.suite import RunRecord
 from simeval.store.journal import Entry, RunResult

@@ -10,11 +10,11 @@ from typing import TypeGuard
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.controls import near_misses_said, untested_notes
-from simeval.core.counted import counted_of
 from simeval.core.logs import log
-from simeval.core.preparation import Prepared
+from simeval.core.run_records import Prepared
 from simeval.core.settings import Settings
 from simeval.core.spill import SpillFile
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Failure, Judgement, Score, Verdict
 from simeval.engine.actors.app_health import EmptyAnswers, Silence, Unanswered
 from simeval.engine.actors.app_line import AppLine

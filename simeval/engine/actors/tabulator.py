@@ -11,7 +11,7 @@ from typing import Literal
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import Caught, attempt, place_of
-from simeval.core.preparation import Preparation, Prepared
+from simeval.core.run_records import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
 from simeval.engine.actors.app_health import Unanswered

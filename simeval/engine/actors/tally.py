@@ -7,7 +7,7 @@ from itertools import starmap
 from math import nan
 from typing import Self
 
-from simeval.core.preparation import Preparation
+from simeval.core.run_records import Preparation
 from simeval.core.setting_choices import OnAppError
 from simeval.core.spill import Mapped, Spilled, SpillFile
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from simeval.core import seeds
 from simeval.core.conversation import CONTEXT
-from simeval.core.counted import counted_of
 from simeval.core.settings import Settings
+from simeval.core.terminal import counted_of
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import REFERENCE, Dataset
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure

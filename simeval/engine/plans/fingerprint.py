@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
-from simeval.core.labelled_examples import LabelledExample, expectation_key
+from simeval.core.feedback import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
 from simeval.core.setting_choices import ROLES, JudgeReply, Stop
 from simeval.core.setting_field import about_of

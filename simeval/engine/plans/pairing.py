@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from simeval.core.counted import counted_of
 from simeval.core.serialization import Json
+from simeval.core.terminal import counted_of
 from simeval.engine.plans.fingerprint import changes
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan

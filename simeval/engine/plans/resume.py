@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simeval.core.counted import counted_of
 from simeval.core.run_records import ResumableRun, Start, TrialKey
 from simeval.core.setting_choices import OnAppError
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Score, Trial, TrialConversation, cut_off
 from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import RunPlan, ScenarioPlan

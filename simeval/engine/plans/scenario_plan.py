@@ -16,13 +16,13 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
-from simeval.core.bounds import UNIT
 from simeval.core.controls import Controls
-from simeval.core.counted import counted_of
-from simeval.core.journal import Journal
+from simeval.core.direction import UNIT
 from simeval.core.rubric_levels import RubricTemplate
+from simeval.core.run_records import Journal
 from simeval.core.setting_choices import Order, StopAt
 from simeval.core.settings import Settings
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Outcome, Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from simeval.core.serialization import Json
+from simeval.core.setting_choices import Shard
 from simeval.core.settings import Settings
-from simeval.core.shard import Shard
 from simeval.core.usage import total
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan

@@ -34,8 +34,7 @@ from simeval.core import closings
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.identifiers import Identifier, facts, identifiers, is_told, names_of_things, plain_digits, squeezed
 from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.core.phrases import find_all, has, search, typed
-from simeval.core.stems import GENERIC, content_stems, is_akin, kin
+from simeval.core.phrases import GENERIC, content_stems, find_all, has, is_akin, kin, search, typed
 from simeval.core.wording import (
     agrees,
     asks,

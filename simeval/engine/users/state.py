@@ -27,7 +27,7 @@ from simeval.core import seeds
 from simeval.core.capture import Caught, capture, place_of
 from simeval.core.conversation import STATUS, Ending, Message
 from simeval.core.identifiers import details, told_details
-from simeval.core.stems import content_stems
+from simeval.core.phrases import content_stems
 from simeval.core.wording import asks, hands_over, promises, words
 from simeval.errors import WorldError
 from simeval.models.protocol.prompts import was_asked_before

@@ -12,8 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from simeval.core.breaches import SAID, first_answer
-from simeval.core.counted import counted_of
-from simeval.core.terminal import one_line
+from simeval.core.terminal import counted_of, one_line
 from simeval.core.trial import Judgement, Score
 from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from simeval.core.bounds import UNIT, BoundsByPath
-from simeval.core.direction import below, by_path
+from simeval.core.direction import UNIT, BoundsByPath, below, by_path
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require

@@ -6,8 +6,7 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.cli.output import require_writable, show, status_of, write_json, write_text
-from simeval.core.counted import counted_of
-from simeval.core.tables import printable
+from simeval.core.terminal import counted_of, printable
 from simeval.errors import DefinitionError
 from simeval.extras.brand.calibration import (
     Calibration,

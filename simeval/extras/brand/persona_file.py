@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from simeval.cli.output import show, status_of, write_text
-from simeval.core.counted import counted_of
+from simeval.core.terminal import counted_of
 from simeval.errors import DefinitionError
 from simeval.extras.brand.persona import TONES, Persona, load_persona
 

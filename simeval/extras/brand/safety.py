@@ -7,9 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.conversation import Conversation
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require, require_one_of

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require, require_one_of

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from simeval.core.conversation import Conversation
 from simeval.core.languages import is_common
-from simeval.core.stems import content_stems, stem
+from simeval.core.phrases import content_stems, stem
 from simeval.core.wording import told_words
 from simeval.extras.populations.habits import GREETING
 from simeval.stats.binomial import clopper_pearson

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein
 
-from simeval.core.stems import stem
+from simeval.core.phrases import stem
 from simeval.core.wording import words
 
 RARE = 2  # of a word in all logs, at most

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from simeval.core.tables import printable
+from simeval.core.terminal import printable
 from simeval.extras.populations.fitting import FittedPersona, FittedUsers
 
 WIDTH = 110

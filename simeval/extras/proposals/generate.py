@@ -8,8 +8,8 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import require_writable, say, status_of, write_text
-from simeval.core.counted import counted_of
 from simeval.core.logs import configure_logging
+from simeval.core.terminal import counted_of
 from simeval.errors import DefinitionError
 from simeval.extras.proposals.proposing import Proposals, propose
 from simeval.extras.proposals.sources import read_parts

@@ -2,7 +2,7 @@
 
 import re
 
-from simeval.core.stems import content_stems
+from simeval.core.phrases import content_stems
 from simeval.extras.proposals.request import ProposalReply, ProposalRequest, ProposedScenario
 from simeval.models.providers import offline as lexical
 

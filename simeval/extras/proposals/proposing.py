@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from simeval.core import seeds
+from simeval.core.phrases import content_stems
 from simeval.core.settings import Settings
-from simeval.core.stems import content_stems
 from simeval.core.usage import Ledger, total
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.extras.proposals.request import (

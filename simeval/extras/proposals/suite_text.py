@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from simeval.core.tables import printable
+from simeval.core.terminal import printable
 from simeval.extras.proposals.proposing import Proposal, Proposals
 from simeval.suites.selection import PROPOSED
 

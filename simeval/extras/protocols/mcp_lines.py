@@ -14,7 +14,7 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from simeval.core.bodies import AnswerTooLarge, most_bytes
+from simeval.core.network import AnswerTooLarge, most_bytes
 from simeval.extras.protocols.json_rpc import call, errors_told, result_in
 from simeval.suites.apps.http_request import key_headers
 from simeval.suites.apps.http_wire import Request, Wire, values_of, with_cookies

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from simeval.core.conversation import Conversation, Message
-from simeval.core.tool_calls import called_tool
+from simeval.core.conversation import Conversation, Message, called_tool
 from simeval.core.usage import ModelCall
 from simeval.extras.telemetry import names
 

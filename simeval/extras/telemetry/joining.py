@@ -11,9 +11,9 @@ import anyio
 from simeval.core.capture import Caught, attempt
 from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import log
+from simeval.core.network import SentTrace, noting_traces
 from simeval.core.redaction import cleaned
 from simeval.core.serialization import Json, opened
-from simeval.core.trace_context import SentTrace, noting_traces
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.waits import in_words
 from simeval.datasets.conversations import is_run_of

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from simeval.core.addresses import host_and_port
 from simeval.core.capture import Caught, attempt
+from simeval.core.network import SentTrace, host_and_port
 from simeval.core.serialization import Json
-from simeval.core.trace_context import SentTrace
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.trace_context import SentTrace
+from simeval.core.network import SentTrace
 from simeval.core.trial import Failure, Judgement, Score, Verdict
 from simeval.core.usage import ModelCall
 from simeval.engine.plans.scenario_plan import RunPlan

@@ -10,8 +10,8 @@ from typing import Any
 
 from simeval.core.capture import Caught, attempt
 from simeval.core.logs import warn_all
+from simeval.core.network import SentTrace, noting_traces
 from simeval.core.run_records import TrialKey
-from simeval.core.trace_context import SentTrace, noting_traces
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
 from simeval.core.usage import ModelCall
 from simeval.engine.executors import Executor

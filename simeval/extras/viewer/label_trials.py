@@ -14,8 +14,8 @@ from simeval.analysis.saved_run import read_suite
 from simeval.cli.opened import with_store
 from simeval.cli.options import level_of_project
 from simeval.cli.output import show
+from simeval.core.conversation import transcript_lines
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
-from simeval.core.transcript import transcript_lines
 from simeval.errors import DefinitionError
 from simeval.extras.viewer.keyboard import Keyboard, keyboard
 from simeval.store.database import Database

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simeval.core.counted import counted_of
 from simeval.core.serialization import Json
+from simeval.core.terminal import counted_of
 from simeval.results.html.charts import Past, trend_chart
 from simeval.results.screen.report import WORST_FIRST
 from simeval.store.courses import MEASURED, MOST_IN_A_ROW, metric_course, show_between

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simeval.cli.opened import with_store
 from simeval.cli.output import show
-from simeval.core.counted import counted_of
+from simeval.core.terminal import counted_of
 from simeval.extras.viewer.bundle import write_bundle
 from simeval.extras.viewer.label_page import LabelPages
 from simeval.extras.viewer.site import Site

@@ -13,8 +13,7 @@ from typing import Any
 import anyio
 from anyio import get_cancelled_exc_class
 
-from simeval.core.capture import Caught, capture, guarded, place_of, said_of
-from simeval.core.frames import defined_at
+from simeval.core.capture import Caught, capture, defined_at, guarded, place_of, said_of
 from simeval.core.logs import warn_all
 from simeval.core.usage import Ledger, ModelCall
 from simeval.core.waits import in_words

@@ -16,8 +16,8 @@ from typing import ClassVar, Literal, Self
 
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message
-from simeval.core.dates import day_of, in_words
-from simeval.core.labelled_examples import LabelledExample
+from simeval.core.feedback import LabelledExample
+from simeval.core.filling import day_of, in_words
 from simeval.core.media import shown
 from simeval.core.setting_choices import UserFormat
 from simeval.models.protocol import transcripts

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from simeval.core.credentials import logs_in
+from simeval.core.redaction import logs_in
 from simeval.errors import DefinitionError
 
 NO_KEY = "fake-api-key"  # LiteLLM's key for servers of one's own that need none

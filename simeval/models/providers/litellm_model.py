@@ -29,8 +29,8 @@ from weakref import WeakKeyDictionary
 import anyio
 
 from simeval.core.conversation import FIRST_TEXT, ChatMessage
-from simeval.core.credentials import logs_in
 from simeval.core.logs import log
+from simeval.core.redaction import logs_in
 from simeval.core.validation import closest
 from simeval.core.waits import seconds_of
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnusable

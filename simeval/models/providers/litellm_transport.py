@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import httpx
 
-from simeval.core.bodies import AnswerTooLarge, Bound
+from simeval.core.network import AnswerTooLarge, Bound
 from simeval.errors import ModelError
 from simeval.models.providers.openai_format import ELSEWHERE, redirected
 

@@ -16,11 +16,9 @@ from typing import Any
 from simeval.core import seeds
 from simeval.core.conversation import GIVEN, ChatMessage, Message
 from simeval.core.faces import load
-from simeval.core.first_person import first_person
-from simeval.core.languages import language_of
+from simeval.core.languages import first_person, language_of
 from simeval.core.media import content_text
-from simeval.core.phrases import has, typed
-from simeval.core.stems import content_stems
+from simeval.core.phrases import content_stems, has, typed
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Completion, Request

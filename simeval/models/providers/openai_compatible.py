@@ -14,10 +14,9 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 from multidict import CIMultiDict
 
-from simeval.core.bodies import AnswerTooLarge, lines_of, read_whole
 from simeval.core.logs import warn_all
+from simeval.core.network import AnswerTooLarge, cause_of, lines_of, read_whole
 from simeval.core.redaction import Redactor
-from simeval.core.unreached import cause_of
 from simeval.core.waits import seconds_of
 from simeval.errors import LONGEST_KEPT, DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import LIMIT, Completion, Request

@@ -10,7 +10,7 @@ from math import exp
 from time import perf_counter
 from typing import Any
 
-from simeval.core.credentials import shown
+from simeval.core.redaction import shown
 from simeval.errors import ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import LIMIT, Request
 from simeval.models.protocol.replies import Reply

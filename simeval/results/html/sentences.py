@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isinf
 
-from simeval.core.counted import counted_of, say_p, show_share
+from simeval.core.terminal import counted_of, say_p, show_share
 from simeval.core.trial import Chart, Outcome, Verdict
 from simeval.results.document import Requirement
 from simeval.results.guarantee import NO_RATE

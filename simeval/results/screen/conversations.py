@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator
 from math import isnan
 
 from simeval.core.breaches import first_answer
-from simeval.core.conversation import Conversation
-from simeval.core.counted import show_number
-from simeval.core.terminal import PLAIN, Terminal, one_line
-from simeval.core.transcript import SLOW_SECONDS, transcript_lines
+from simeval.core.conversation import SLOW_SECONDS, Conversation, transcript_lines
+from simeval.core.terminal import PLAIN, Terminal, one_line, show_number
 from simeval.core.trial import Judgement, Score
 from simeval.core.writing_style import PERSONA
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument

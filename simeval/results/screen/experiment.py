@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from simeval.core.counted import counted_of, show_p, show_share
-from simeval.core.tables import indent, isolated, line_of, render_table
-from simeval.core.terminal import PLAIN
-from simeval.core.transcript import transcript_lines
+from simeval.core.conversation import transcript_lines
+from simeval.core.terminal import PLAIN, counted_of, indent, isolated, line_of, render_table, show_p, show_share
 from simeval.core.trial import Estimate
 from simeval.results.document import ExpectationDocument, ExperimentDocument, Requirement
 from simeval.results.text import MARKS, MOST_CAUSES, head_of_trial, interval_header, show_malformed, show_spent

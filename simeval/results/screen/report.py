@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from simeval.core.counted import counted_of, show_share, show_shares
-from simeval.core.terminal import PLAIN, Terminal, one_line
+from simeval.core.terminal import PLAIN, Terminal, counted_of, one_line, show_share, show_shares
 from simeval.core.trial import Failure, Outcome
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.failures import kind_of

@@ -4,8 +4,7 @@ from itertools import groupby
 from math import isinf
 from operator import itemgetter
 
-from simeval.core.counted import say_p
-from simeval.core.terminal import Style, Terminal, one_line
+from simeval.core.terminal import Style, Terminal, one_line, say_p
 from simeval.core.trial import Bar, Outcome
 from simeval.results.document import Requirement
 

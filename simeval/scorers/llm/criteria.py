@@ -15,9 +15,9 @@ from simeval.core import seeds
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
 from simeval.core.escalation import ESCALATION, WHEN_UNTOLD, EscalationRule
-from simeval.core.labelled_examples import LabelledExample
+from simeval.core.feedback import LabelledExample
 from simeval.core.logs import log
-from simeval.core.preparation import Preparation
+from simeval.core.run_records import Preparation
 from simeval.core.serialization import plain
 from simeval.core.setting_choices import CriteriaCalls, JudgeReply
 from simeval.core.settings import Settings

@@ -6,7 +6,7 @@ from math import hypot
 from pathlib import Path
 from typing import Any, ClassVar
 
-from simeval.core.bounds import BoundsByPath
+from simeval.core.direction import BoundsByPath
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.models.encoders import LOCAL_PREFIX, MINILM, LocalModel, TextEncoder, load_local, local_encoder

@@ -18,8 +18,8 @@ from itertools import chain, zip_longest
 from typing import Any, ClassVar, TypeVar
 
 from simeval.core import seeds
-from simeval.core.bounds import UNIT
 from simeval.core.conversation import Conversation
+from simeval.core.direction import UNIT
 from simeval.core.serialization import plain
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset, Example

@@ -14,12 +14,11 @@ from simeval.core import seeds
 from simeval.core.capture import first_leaf
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
+from simeval.core.feedback import LabelledExample
 from simeval.core.filling import filled
-from simeval.core.labelled_examples import LabelledExample
 from simeval.core.logs import log, warn_all
-from simeval.core.preparation import Preparation
 from simeval.core.rubric_levels import RubricTemplate
-from simeval.core.run_records import RubricRecord
+from simeval.core.run_records import Preparation, RubricRecord
 from simeval.core.serialization import plain
 from simeval.core.setting_choices import JudgeReply
 from simeval.core.trial import Rating, Score, failure_of

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from simeval.core.bounds import UNIT, BoundsByPath
-from simeval.core.direction import by_path
+from simeval.core.direction import UNIT, BoundsByPath, by_path
 from simeval.models.kinds import ModerationEndpoint
 from simeval.models.protocol.model import Model, ModelKind
 from simeval.models.providers.moderation import ModerationReply, ModerationRequest

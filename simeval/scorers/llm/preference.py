@@ -16,9 +16,8 @@ import anyio
 import anyio.to_thread
 
 from simeval.core import seeds
-from simeval.core.bounds import UNIT, BoundsByPath
 from simeval.core.conversation import AppResponse, Conversation
-from simeval.core.direction import by_path
+from simeval.core.direction import UNIT, BoundsByPath, by_path
 from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require

@@ -19,9 +19,8 @@ from typing import Any, ClassVar
 
 import anyio
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
 from simeval.core.capture import first_leaf
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.validation import is_number, require, require_whole
 from simeval.models.encoders import MINILM, Encoding, TextEncoder, load_local, text_encoder, unit_vectors
 from simeval.scorers.llm.base import Entities, ModelScorer, OneToFive, Quality, Questions, rulings_of

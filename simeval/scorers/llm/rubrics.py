@@ -17,9 +17,8 @@ from simeval.core.controls import ControlKind, ControlRecord, Controls, complain
 from simeval.core.conversation import Conversation
 from simeval.core.drafts import write_whole
 from simeval.core.logs import log
-from simeval.core.preparation import Preparation
 from simeval.core.rubric_levels import LOWEST
-from simeval.core.run_records import RubricRecord
+from simeval.core.run_records import Preparation, RubricRecord
 from simeval.core.setting_choices import OnFailedControl
 from simeval.core.trial import Failure, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable

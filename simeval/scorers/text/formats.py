@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from xml.parsers import expat
 
-from simeval.core.bounds import UNIT
+from simeval.core.direction import UNIT
 from simeval.core.validation import require_one_of
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer

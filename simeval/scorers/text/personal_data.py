@@ -5,9 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from simeval.core.bounds import COUNT
 from simeval.core.conversation import Conversation
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, by_path
 from simeval.core.validation import require
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import text_of

@@ -11,8 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer

@@ -25,9 +25,8 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any, ClassVar, overload
 
-from simeval.core.bounds import COUNT, UNIT, BoundsByPath
-from simeval.core.counted import counted_of
-from simeval.core.direction import by_path
+from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Score
 from simeval.core.validation import is_number, require, require_whole
 from simeval.errors import DefinitionError

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 
-from simeval.core.credentials import shown
-from simeval.core.redaction import is_secret_name
+from simeval.core.redaction import is_secret_name, shown
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
 from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire, text_of

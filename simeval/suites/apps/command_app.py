@@ -13,10 +13,10 @@ from typing import IO, ClassVar
 
 import anyio
 
-from simeval.core.bodies import AnswerTooLarge, read_whole
 from simeval.core.conversation import ChatMessage
-from simeval.core.credentials import shown
 from simeval.core.media import content_text
+from simeval.core.network import AnswerTooLarge, read_whole
+from simeval.core.redaction import shown
 from simeval.errors import DefinitionError
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, Session, of_exit_status, quoted

@@ -8,9 +8,18 @@ from hashlib import sha256
 from typing import Any, Self
 
 from simeval.core.conversation import ChatMessage
-from simeval.core.credentials import MARK, logs_in, mark_of, secrets_in, shown, shown_name
 from simeval.core.media import content_text
-from simeval.core.redaction import SHORTEST, secret_headers, secret_options
+from simeval.core.redaction import (
+    MARK,
+    SHORTEST,
+    logs_in,
+    mark_of,
+    secret_headers,
+    secret_options,
+    secrets_in,
+    shown,
+    shown_name,
+)
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 from urllib.parse import quote, urlencode, urlsplit
 
-from simeval.core.credentials import shown
+from simeval.core.redaction import shown
 from simeval.core.validation import require, require_one_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.http_wire import Request, Wire

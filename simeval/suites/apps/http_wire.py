@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from simeval.core.bodies import AnswerTooLarge, bounded, read_whole
-from simeval.core.credentials import shown
-from simeval.core.unreached import cause_of
+from simeval.core.network import AnswerTooLarge, bounded, cause_of, read_whole
+from simeval.core.redaction import shown
 from simeval.suites.apps.remote_app import AppFailure, Session, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_of, mistake_in, value_of

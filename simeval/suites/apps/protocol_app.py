@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Self
 import anyio
 
 from simeval.core.conversation import SESSION, AppResponse, ChatMessage
-from simeval.core.credentials import secrets_in, shown_name
-from simeval.core.redaction import clean_values
+from simeval.core.redaction import clean_values, secrets_in, shown_name
 from simeval.suites.apps.remote_app import AppFailure, Exchange, Session
 from simeval.suites.apps.replies import Reading, Reply
 from simeval.suites.apps.templates import hidden, secrets_in_template

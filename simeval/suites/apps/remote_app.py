@@ -22,8 +22,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import uuid4
 
 from simeval.core.conversation import AppResponse, ChatMessage
-from simeval.core.trace_context import new_traceparent
-from simeval.core.unreached import cause_of
+from simeval.core.network import cause_of, new_traceparent
 from simeval.core.waits import seconds_of
 
 Outcome = Literal["failed", "later", "key", "network"]

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from simeval.core.bodies import AnswerTooLarge, most_bytes
-from simeval.core.conversation import FIRST_TEXT, AppResponse
-from simeval.core.tool_calls import called_tool
+from simeval.core.conversation import FIRST_TEXT, AppResponse, called_tool
+from simeval.core.network import AnswerTooLarge, most_bytes
 from simeval.core.validation import require
 from simeval.datasets.messages import turns_of
 from simeval.suites.apps.remote_app import AppFailure, Session, TimedResponse, quoted

@@ -17,10 +17,9 @@ from uuid import uuid4
 
 import anyio
 
-from simeval.core.bodies import AnswerTooLarge, most_bytes
 from simeval.core.conversation import ChatMessage
-from simeval.core.credentials import shown
-from simeval.core.unreached import cause_of
+from simeval.core.network import AnswerTooLarge, cause_of, most_bytes
+from simeval.core.redaction import shown
 from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_request import require_address

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simeval.core.labelled_examples import MOST, read_examples, transcript_key
+from simeval.core.feedback import MOST, read_examples, transcript_key
 from simeval.errors import DefinitionError
 
 HEAD = "scenario,index,expectation,expected_behavior,label,transcript,run\n"

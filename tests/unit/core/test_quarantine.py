@@ -5,8 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from simeval.core.quarantine import Quarantine
-from simeval.core.trial import Score
+from simeval.core.trial import Quarantine, Score
 from simeval.errors import DefinitionError
 from simeval.evaluators.ratings import SuccessRateEvaluator
 from simeval.results.suite import SuiteResult

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.journal import Journal
+from simeval.core.run_records import Journal
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about_of, choices
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import RetryConfig, Settings

@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.judgement_rows import NotExact, decode_judgement, encode_judgement
-from simeval.core.spill import MOST_READ, Mapped, Spilled, SpillFile
+from simeval.core.spill import MOST_READ, Mapped, NotExact, Spilled, SpillFile, decode_judgement, encode_judgement
 from simeval.core.trial import Failure, Judgement, Rating, Score, Trial, TurnCounts
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=12)

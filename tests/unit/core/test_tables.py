@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.tables import LINE, indent, render_table
+from simeval.core.terminal import LINE, indent, render_table
 
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:

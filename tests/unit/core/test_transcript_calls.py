@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simeval.core.transcript import show_call
+from simeval.core.conversation import show_call
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import asyncio
 import anyio
 import pytest
 
-from simeval.core.unawaited import advised
+from simeval.core.event_loops import advised
 
 
 @advised("ask was not awaited: write `await ask(...)`")

@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.core.controls import EVASIVE, OFF_TOPIC
-from simeval.core.near_misses.written import unusable
+from simeval.core.near_misses.making import unusable
 
 TONE = "The assistant is friendly to the customer and stays calm when they complain about the delay"
 FRIDAY = "The assistant says that order F1001 arrives on Friday"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.counted import show_number, show_p, show_share
+from simeval.core.terminal import show_number, show_p, show_share
 from simeval.core.trial import Verdict
 from simeval.evaluators.scores import ProportionEvaluator
 from simeval.evaluators.verdicts import Counts, mean_verdict, share_verdict

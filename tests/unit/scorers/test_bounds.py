@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from simeval.core.bounds import Bounds
+from simeval.core.direction import Bounds
 from simeval.results.estimates import estimate_mean
 from simeval.scorers import (
     Alignment,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simeval.core.registry import Registry
+from simeval.core.faces import Registry
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
