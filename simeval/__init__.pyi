@@ -34,10 +34,10 @@ from .datasets.dataset import Dataset as Dataset
 from .datasets.files import dataset_of as dataset_of
 from .datasets.files import read_dataset as read_dataset
 from .engine.engine import Engine as Engine
-from .evaluators.ratings import RatingMedianEvaluator as RatingMedianEvaluator
-from .evaluators.ratings import SuccessRateEvaluator as SuccessRateEvaluator
 from .evaluators.scores import MeanEvaluator as MeanEvaluator
 from .evaluators.scores import ProportionEvaluator as ProportionEvaluator
+from .evaluators.scores import RatingMedianEvaluator as RatingMedianEvaluator
+from .evaluators.scores import SuccessRateEvaluator as SuccessRateEvaluator
 from .scorers.base import Scorer as Scorer
 from .scorers.base import scorer as scorer
 from .suites.apps.http_app import HttpApp as HttpApp

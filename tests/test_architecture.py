@@ -134,4 +134,4 @@ def test_exception_is_caught_in_one_place_of_the_engine() -> None:
 
     # LiteLLM and a module of the user's raise whatever they like while called and imported: there it is translated
     # whatever else reaches the command line ends with a status of its own
-    assert broad == {"core.capture", "models.providers.litellm_model", "suites.objects", "cli.run"}
+    assert broad == {"core.capture", "models.providers.litellm_model", "suites.apps.named", "cli.run"}

@@ -35,7 +35,7 @@ def test_a_module_has_the_unit_tests_of_its_package_and_a_helper_those_that_impo
         "tests/unit/stats",
         "tests/unit/test_errors.py",
     ]
-    assert unit_tests_of(["simeval/engine/users/talk.py", "simeval/engine/run.py"]) == ["tests/unit/engine"]
+    assert unit_tests_of(["simeval/engine/users/state.py", "simeval/engine/run.py"]) == ["tests/unit/engine"]
     assert unit_tests_of(["simeval/results/html/report.js"]) == ["tests/unit/results/html"]
     assert unit_tests_of(["tests/support/endings.py"]) == [
         "tests/unit/stats/test_min_trials.py",

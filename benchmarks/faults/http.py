@@ -21,7 +21,7 @@ import anyio
 from benchmarks.speed.engine import server
 from benchmarks.suites import asking_what_it_can
 from simeval import AppResponse, Engine, RetryConfig
-from simeval.core.usage import total
+from simeval.core.run_records import total
 
 SCENARIOS, TRIALS = 100, 30
 FAULTS = (

@@ -20,7 +20,7 @@ import anyio
 
 from benchmarks.speed.engine import ROOT, server
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
-from simeval.core.usage import total
+from simeval.core.run_records import total
 
 RATE, SECONDS, TURNS = 50, 60, 3
 ROWS: tuple[tuple[float, str], ...] = ((0.05, "1"), (0.05, ""), (0.2, "1"))

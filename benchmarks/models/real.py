@@ -16,8 +16,8 @@ from typing import Any
 import anyio
 
 from simeval.core.conversation import Message
+from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.usage import Ledger
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import ModelError
 from simeval.models.caller import Caller

@@ -19,7 +19,7 @@ import anyio
 
 from benchmarks.suites import asking_what_it_can
 from simeval import Engine
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.suites.files import load_suite
 
 CONCURRENCY = 200

@@ -10,7 +10,7 @@ from random import Random
 from benchmarks.users.transcripts import Recorded
 from simeval.core.conversation import Conversation, Message, UserFaultKind
 from simeval.core.identifiers import identifiers, names_of_things
-from simeval.engine.users.talk import asked_for
+from simeval.engine.users.state import asked_for
 from simeval.suites.scenario import ScenarioTest
 
 Halves = tuple[Sequence[str], Sequence[str]]  # for tuning, for the test

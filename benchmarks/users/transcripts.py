@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.conversation import STATUS, Conversation, Ending, Message, Speaker
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 HUMAN = frozenset({"sgd_scenarios", "abcd_sample", "fed_dialogs", "dices_safety"})  # whose users are people

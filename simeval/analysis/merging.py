@@ -17,9 +17,8 @@ from typing import Any
 import simeval.evaluators
 from simeval.core.controls import ControlRecord, complaints
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey
+from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey, merged
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, Verdict
-from simeval.core.usage import merged
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
@@ -36,7 +35,7 @@ from simeval.results.suite import (
 from simeval.store.database import Database
 from simeval.store.journal import Entry
 from simeval.store.runs import Runs
-from simeval.suites.objects import load_object
+from simeval.suites.apps.named import load_object
 
 Failures = Mapping[TrialKey, Mapping[int, Failure]]
 

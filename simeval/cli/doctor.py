@@ -23,10 +23,10 @@ import click
 from simeval.cli.options import overrides
 from simeval.cli.output import show, status_of
 from simeval.core.logs import configure_logging
-from simeval.core.setting_choices import ModelRole, RetryConfig
+from simeval.core.run_records import Ledger
+from simeval.core.setting_field import ModelRole, RetryConfig
 from simeval.core.settings import Settings
 from simeval.core.terminal import Color, Terminal, printable, terminal_of
-from simeval.core.usage import Ledger
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError, SimevalError
 from simeval.models.protocol.prompts import ChatRequest

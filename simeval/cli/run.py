@@ -37,7 +37,7 @@ from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
 from simeval.core.logs import configure_logging, log
-from simeval.core.setting_choices import RayExecutor
+from simeval.core.setting_field import RayExecutor
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
 from simeval.core.trial import Outcome

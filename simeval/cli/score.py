@@ -41,9 +41,8 @@ from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.metrics import ScorerOptions, named_scorer
 from simeval.scorers.summaries import PeoplesFeedback
 from simeval.store.opening import open_database
-from simeval.suites.apps.named import app_of
+from simeval.suites.apps.named import app_of, load_object
 from simeval.suites.files import load_expectations
-from simeval.suites.objects import load_object
 from simeval.suites.project import read_project
 from simeval.suites.scenario import Expectation
 

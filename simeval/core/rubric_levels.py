@@ -1,11 +1,13 @@
-"""The levels of a rubric: their places on the judge's scale from 1 to 10, and when two of them are the same."""
+"""The ratings of judges: the levels of a rubric on a scale from 1 to 10, and when one judge hands a conversation on."""
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any
+from typing import Any, Self
 
+from simeval.core.setting_field import VERDICTS, about, require_part
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 
@@ -18,6 +20,10 @@ PLACES: Mapping[int, Sequence[int]] = {  # of the levels of a list, by how many 
 }
 
 GivenLevels = Sequence[str] | Mapping[int, str] | Mapping[float, str]
+
+WHEN_UNTOLD = "cannot tell"
+ESCALATION = "escalation"  # of a score's details: each judge's rating, and why the second was asked
+_BAND = re.compile(r"rating (\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +92,60 @@ def _said(text: str) -> str:
     """Return a text in one case, without spaces and punctuation; if nothing else is left, the text."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(letter for letter in folded if unicodedata.category(letter)[0] not in "PZC") or folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationRule:
+    """The ratings of the first judge, both ends among them, and the rulings, that do not settle a conversation."""
+
+    band: tuple[float, float] | None = None
+    when_untold: bool = False
+
+    @classmethod
+    def of(cls, text: object, name: str = "escalate") -> Self:
+        """Return the rule in a text. Raises DefinitionError."""
+        parts = text.split(" or ") if isinstance(text, str) else []
+        bands = [found for part in parts if (found := _BAND.fullmatch(part.strip()))]
+        untold = [part for part in parts if part.strip() == WHEN_UNTOLD]
+        is_read = parts and len(bands) + len(untold) == len(parts) and len(bands) < 2 and len(untold) < 2
+        band = (float(bands[0][1]), float(bands[0][2])) if bands else None
+        if not is_read or (band and not LOWEST <= band[0] <= band[1] <= HIGHEST):
+            do = f'write "rating 4..8", with ratings from {LOWEST} to {HIGHEST}, "{WHEN_UNTOLD}", or both with "or"'
+            raise DefinitionError(name, found=f"found {text!r:.80}", do=do)
+        return cls(band=band, when_untold=bool(untold))
+
+    def takes(self, rating: float) -> bool:
+        """Return whether a conversation with this rating is handed on."""
+        return self.band is not None and self.band[0] <= rating <= self.band[1]
+
+
+def _require_rule(value: object, name: str) -> None:
+    EscalationRule.of(value, name)
+
+
+def require_two(judges: Sequence[str], when: str | None) -> None:
+    """Raise a DefinitionError where something is to be escalated and there are not two judges for that."""
+    do = "name two: judge_model=[FIRST, SECOND], or --judge-model FIRST --judge-model SECOND"
+    if when is not None and len(judges) != 2:
+        raise DefinitionError("escalate", found=f"the judges are {', '.join(judges)}", do=do)
+
+
+def judges_said(judges: Sequence[str], when: str | None) -> str:
+    """Describe the judges in words: a panel, or one judge that escalates to another, and when."""
+    return " + ".join(judges) if when is None else f"{judges[0]} (escalating to {judges[1]} at {when})"
+
+
+WHEN = about(
+    VERDICTS,
+    'When the first of two judges passes a conversation on to the second: "rating 4..8", "cannot tell", or both.',
+    flag="--escalate",
+    metavar="WHEN",
+    unset="several judges are a panel",
+    check=_require_rule,
+)
+AUDIT = about(
+    VERDICTS,
+    "Share of what the first judge settles that the second rates too, to see whether they agree.",
+    flag="--escalation-audit",
+    check=require_part,
+)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from simeval.core.run_records import Journal
-from simeval.core.setting_choices import (
+from simeval.core.setting_field import (
     CriteriaCalls,
     EarlyStopping,
     Gate,

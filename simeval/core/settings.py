@@ -6,23 +6,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core import escalation
-from simeval.core import setting_choices as choices
+from simeval.core import rubric_levels
 from simeval.core.filling import require_date
 from simeval.core.network import MOST_BYTES, require_listening
 from simeval.core.run_records import Journal
-from simeval.core.setting_choices import RayExecutor, require_executor, require_shard
-from simeval.core.setting_choices import RetryConfig as RetryConfig
 from simeval.core.setting_field import (
     BUDGET,
     LIMITS,
     SURROUNDINGS,
     VERDICTS,
+    CriteriaCalls,
+    EarlyStopping,
+    Gate,
+    JudgeReply,
+    ModelRole,
+    OnAppError,
+    OnFailedControl,
+    OnUserFault,
+    Order,
+    RayExecutor,
+    Stop,
+    StopAt,
+    TraceOut,
+    UserFormat,
     about,
     check,
     meant_setting,
     options_of_calls,
     require_amount,
+    require_executor,
     require_kind,
     require_part,
     require_path,
@@ -30,7 +42,9 @@ from simeval.core.setting_field import (
     require_prompts,
     require_seconds,
     require_seed,
+    require_shard,
 )
+from simeval.core.setting_field import RetryConfig as RetryConfig
 from simeval.core.terminal import Display
 from simeval.core.validation import require_level, require_size, require_whole
 from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
@@ -95,7 +109,7 @@ class Settings:
             check=require_level,
         ),
     )
-    early_stopping: choices.EarlyStopping = field(
+    early_stopping: EarlyStopping = field(
         default=True,
         metadata=about(VERDICTS, "End a scenario as soon as its verdicts are settled.", flag="--early-stopping"),
     )
@@ -108,7 +122,7 @@ class Settings:
             check=require_size,
         ),
     )
-    stop: choices.Stop | None = field(
+    stop: Stop | None = field(
         default=None,
         metadata=about(
             VERDICTS,
@@ -117,7 +131,7 @@ class Settings:
             unset="by the gate",
         ),
     )
-    gate: choices.Gate = field(
+    gate: Gate = field(
         default="pass",
         metadata=about(
             VERDICTS, "What exit status 0 requires: every verdict is a pass, or none is a fail.", flag="--gate"
@@ -144,9 +158,9 @@ class Settings:
             check=require_whole,
         ),
     )
-    escalate: str | None = field(default=None, metadata=escalation.WHEN)
-    escalation_audit: float = field(default=0.05, metadata=escalation.AUDIT)
-    judge_reply: choices.JudgeReply = field(
+    escalate: str | None = field(default=None, metadata=rubric_levels.WHEN)
+    escalation_audit: float = field(default=0.05, metadata=rubric_levels.AUDIT)
+    judge_reply: JudgeReply = field(
         default="json",
         metadata=about(
             VERDICTS,
@@ -154,7 +168,7 @@ class Settings:
             flag="--judge-reply",
         ),
     )
-    criteria_calls: choices.CriteriaCalls = field(
+    criteria_calls: CriteriaCalls = field(
         default="all",
         metadata=about(
             VERDICTS,
@@ -163,7 +177,7 @@ class Settings:
         ),
     )
     judge_context_tokens: int | None = field(default=None, metadata=JUDGE_CONTEXT)
-    on_failed_control: choices.OnFailedControl = field(
+    on_failed_control: OnFailedControl = field(
         default="refuse",
         metadata=about(
             VERDICTS,
@@ -172,7 +186,7 @@ class Settings:
         ),
     )
     judge_examples: Path | str | None = field(default=None, metadata=JUDGE_EXAMPLES)
-    on_app_error: choices.OnAppError = field(
+    on_app_error: OnAppError = field(
         default="fail",
         metadata=about(VERDICTS, "What happens to a trial in which the app fails.", flag="--on-app-error"),
     )
@@ -180,7 +194,7 @@ class Settings:
         default=0.1,
         metadata=about(VERDICTS, "Share of trials that may be lost.", flag="--max-error-rate", check=require_part),
     )
-    user_format: choices.UserFormat = field(
+    user_format: UserFormat = field(
         default="json",
         metadata=about(
             VERDICTS,
@@ -188,7 +202,7 @@ class Settings:
             flag="--user-format",
         ),
     )
-    on_user_fault: choices.OnUserFault = field(
+    on_user_fault: OnUserFault = field(
         default="missing",
         metadata=about(
             VERDICTS,
@@ -250,7 +264,7 @@ class Settings:
             check=require_prompts,
         ),
     )
-    order: choices.Order = field(
+    order: Order = field(
         default="round-robin",
         metadata=about(
             LIMITS,
@@ -431,7 +445,7 @@ class Settings:
         repr=False,
         metadata=about(SURROUNDINGS, "What to mask in all texts, as secret.", flag="--secret-pattern", metavar="REGEX"),
     )
-    trace_out: choices.TraceOut | None = field(default=None, metadata=TRACE_OUT)
+    trace_out: TraceOut | None = field(default=None, metadata=TRACE_OUT)
     trace_in: str | None = field(default=None, metadata=TRACE_IN)
     trace_in_seconds: float = field(default=10.0, metadata=TRACE_IN_WAIT)
     display: Display | None = field(
@@ -443,12 +457,12 @@ class Settings:
         for each in fields(self):
             check(each, getattr(self, each.name))
 
-    def options_of(self, role: choices.ModelRole | None) -> Mapping[str, Any]:
+    def options_of(self, role: ModelRole | None) -> Mapping[str, Any]:
         """Return the options of each call of a role: its own over those of all models."""
         return {**(self.model_options or {}), **(getattr(self, f"{role}_options") or {} if role else {})}
 
     @property
-    def stop_mode(self) -> choices.StopAt | None:
+    def stop_mode(self) -> StopAt | None:
         """The event that ends a scenario; if only a proven fail matters, a proven side.
 
         None: a gate, if that can decide.

@@ -21,9 +21,9 @@ import anyio
 from tqdm import tqdm
 
 from simeval.core.logs import LOGGER, log
+from simeval.core.run_records import Usage
 from simeval.core.terminal import Display, Terminal, isolated, one_line, terminal_of
 from simeval.core.trial import Outcome
-from simeval.core.usage import Usage
 from simeval.core.waits import Wait, Waits
 from simeval.engine.flow import Requirement, Standing
 from simeval.engine.plans.budget import show_dollars

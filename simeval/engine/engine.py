@@ -19,8 +19,7 @@ from simeval.core.licences import CanaryFinding, JudgeForm, JudgeLicence
 from simeval.core.logs import Level, set_log_level
 from simeval.core.originals import OF_ENGINES, PAGE, originals_among
 from simeval.core.run_records import Journal
-from simeval.core.setting_choices import RayExecutor
-from simeval.core.setting_field import meant_setting, other_names
+from simeval.core.setting_field import RayExecutor, meant_setting, other_names
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require

@@ -13,14 +13,153 @@ So a place in flight, a trial of a budget and a trial in the store are a pair, a
 knows the other app's result.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
-from simeval.core.run_records import RubricRecord, Start
-from simeval.core.trial import Judgement, Score, Trial, TrialConversation
-from simeval.core.usage import Usage
-from simeval.engine.actors.judge import Judge
+import anyio
+
+from simeval.core.capture import Caught, capture, place_of
+from simeval.core.logs import named
+from simeval.core.redaction import clean_values
+from simeval.core.run_records import RubricRecord, Start, Usage
+from simeval.core.serialization import plain
+from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, failure_of
+from simeval.engine.flow import Demand
+from simeval.engine.plans.scenario_plan import Measure, RunPlan
+from simeval.errors import SimevalError
+from simeval.results.text import speaks_against
+from simeval.scorers.base import conversation_columns
+
+NOTHING: Mapping[int, Score] = {}
+
+
+def cleaned_score(score: Score, clean: Callable[[str], str]) -> Score:
+    """Return a score clean of secrets, in the form that a journal gives back."""
+    return replace(
+        score,
+        reasoning=clean(score.reasoning),
+        details=clean_values(plain(score.details), clean) if score.details else {},
+        ratings=tuple(
+            replace(each, judge=clean(each.judge), reasoning=clean(each.reasoning)) for each in score.ratings
+        ),
+    )
+
+
+def failure_to_measure(error: Exception, *, clean: Callable[[str], str], name: str = "") -> Failure:
+    """Return the failure of a scorer: with its `name` and the place, unless the error has its own remedy."""
+    failure = failure_of(error, "scorer", clean=clean)
+    if isinstance(error, SimevalError):
+        return failure
+    return replace(failure, error=f"{f'{name}: ' if name else ''}{failure.error}{place_of(error)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
+
+    plans: Sequence[RunPlan]
+    demand: Demand
+    clean: Callable[[str], str]
+
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
+        """Return a score or a failure for each expectation; all fail if the conversation did, or is not needed now.
+
+        If the app gave no answer any more, and that is no evidence about it, requirements found unmet by then stay so.
+        `known` are existing scores, by the position of their expectation.
+        """
+        plan = self.plans[held.trial.scenario].of_trial(held.trial.index)
+        results: list[Score | Failure]
+        if held.failure is not None and not held.failure.is_no_reply:
+            results = [held.failure] * len(plan.measures)
+        else:
+            results = [known.get(position, UNNEEDED) for position in range(len(plan.measures))]
+            unjudged = {place: held.failure for place, each in enumerate(plan.measures) if held.failure and _asks(each)}
+            with named(scenario=plan.title, trial=held.trial.index), self.demand.scope(held.trial):
+                results = await self._measure_all(plan, held, {**known, **unjudged})
+        if held.failure is not None and held.failure.is_no_reply:
+            measured = zip(results, plan.measures, strict=True)
+            results = [each if _is_unmet(each, measure) else held.failure for each, measure in measured]
+        return Judgement(
+            trial=held.trial,
+            conversation=held.conversation,
+            results=tuple(results),
+            failure=held.failure,
+            columns=held.columns,
+        )
+
+    async def _measure_all(
+        self, plan: RunPlan, held: TrialConversation, known: Mapping[int, Score | Failure]
+    ) -> list[Score | Failure]:
+        conversation = held.conversation
+        columns: dict[str, object] = {
+            **plan.columns,
+            "seed": held.trial.seed,
+            **(
+                {"conversation": conversation} if all(map(_asks, plan.measures)) else conversation_columns(conversation)
+            ),
+            **held.columns,
+        }
+        found: dict[int, Score | Failure] = dict.fromkeys(range(len(plan.measures)), UNNEEDED)
+        found.update(known)
+        needed: dict[int, dict[int, Measure]] = {}  # each scorer measures once, whatever is taken from that
+        for place, measure in enumerate(plan.measures):
+            if place not in known and not self.demand.is_settled(plan.position, place):
+                needed.setdefault(id(measure.scorer), {})[place] = measure
+
+        async def measure_by(measures: Mapping[int, Measure]) -> None:
+            found.update(await self._measure(measures, columns, plan.columns))
+
+        slow = [measures for measures in needed.values() if not is_quick(measures)]
+        for measures in needed.values():
+            if is_quick(measures) or len(slow) == 1:
+                await measure_by(measures)
+        if len(slow) > 1:
+            async with anyio.create_task_group() as measuring:
+                for measures in slow:
+                    measuring.start_soon(measure_by, measures)
+        return [found[position] for position in range(len(plan.measures))]
+
+    async def _measure(
+        self, measures: Mapping[int, Measure], columns: Mapping[str, object], situation: Mapping[str, object]
+    ) -> Mapping[int, Score | Failure]:
+        """Measure by the one scorer of all these measures, and take each one's value from the result.
+
+        A behaviour is judged in the plan's `situation`, whatever columns an example has.
+        """
+        first = next(iter(measures.values()))
+        own = (
+            {**columns, **situation, "expected_behavior": first.expected_behavior}
+            if first.expected_behavior
+            else columns
+        )
+        made = await capture(partial(first.scorer.measure, own))
+        found: dict[int, Score | Failure] = {}
+        for place, measure in measures.items():
+            taken = made if isinstance(made, Caught) else await capture(partial(self._take, measure, made))
+            if isinstance(taken, Caught):
+                found[place] = failure_to_measure(taken.error, clean=self.clean, name=first.scorer.name)
+            else:
+                found[place] = taken
+        return found
+
+    async def _take(self, measure: Measure, measured: object) -> Score:
+        return cleaned_score(measure.take(measured), self.clean)
+
+
+def _asks(measure: Measure) -> bool:
+    """Return whether a judge makes a measure."""
+    return measure.expected_behavior is not None
+
+
+def _is_unmet(result: Score | Failure, measure: Measure) -> bool:
+    return isinstance(result, Score) and speaks_against(result, measure.evaluators)
+
+
+def is_quick(measures: Mapping[int, Measure]) -> bool:
+    """Return whether the one scorer of these measures takes no longer than to start a task for it would."""
+    return next(iter(measures.values())).scorer.quick
 
 
 class Source(Protocol):

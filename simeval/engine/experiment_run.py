@@ -10,10 +10,9 @@ from simeval.core.serialization import plain
 from simeval.core.validation import require
 from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.examples import ExampleReader, Examples
-from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import require_one_input, require_texts
-from simeval.engine.executors import Executor, LocalExecutor
+from simeval.engine.executors import Executor, Judge, LocalExecutor
 from simeval.engine.flow import Demand
 from simeval.engine.pipeline import RECORDED, RunSpec
 from simeval.engine.plans.cost_forecast import forecast_experiment

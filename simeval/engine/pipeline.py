@@ -42,7 +42,7 @@ from simeval.core.capture import Caught, capture, first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Preparation, Prepared, Start
-from simeval.core.setting_choices import OnAppError
+from simeval.core.setting_field import OnAppError
 from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target

@@ -8,7 +8,7 @@ from typing import TypeVar
 import anyio.to_thread
 
 from simeval.core.logs import details, log
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.engine.display import Look, progress_of
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand

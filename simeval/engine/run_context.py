@@ -14,20 +14,17 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.escalation import judges_said, require_two
 from simeval.core.feedback import LabelledExample, expectation_key, read_examples
 from simeval.core.filling import day_of
 from simeval.core.network import allow_bytes
 from simeval.core.redaction import clean_values
-from simeval.core.rubric_levels import RubricTemplate
-from simeval.core.run_records import Heartbeat, Journal, ResumableRun, RubricRecord
-from simeval.core.setting_choices import ModelRole
+from simeval.core.rubric_levels import RubricTemplate, judges_said, require_two
+from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, RubricRecord, Usage, merged
+from simeval.core.setting_field import ModelRole
 from simeval.core.settings import Settings
-from simeval.core.usage import Ledger, Usage, merged
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import App, model_handler
-from simeval.engine.actors.app_health import Blocking, Silence
-from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, gate_of
+from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, Blocking, Silence, gate_of
 from simeval.engine.actors.dialogue import Listener
 from simeval.engine.actors.handler import Handler
 from simeval.engine.actors.recorder import Recorder

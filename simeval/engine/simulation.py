@@ -7,22 +7,21 @@ from typing import Any, Self
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.run_records import Start, TrialKey
-from simeval.core.setting_choices import Shard
+from simeval.core.setting_field import Shard
 from simeval.core.validation import require
 from simeval.engine.actors.conversations import Conversations
 from simeval.engine.actors.dialogue import Dialogue, Mixing
-from simeval.engine.actors.judge import Judge
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
-from simeval.engine.executors import ByApp, LocalExecutor
+from simeval.engine.executors import ByApp, Judge, LocalExecutor
 from simeval.engine.flow import Demand
-from simeval.engine.plans.pairing import comparisons
+from simeval.engine.plans.resume import comparisons
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.plans.shards import ShardPlan
 from simeval.engine.run_context import RunContext
 from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.scorers.base import Scorer
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Step

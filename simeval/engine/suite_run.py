@@ -17,13 +17,13 @@ from hashlib import blake2b
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.escalation import judges_said
 from simeval.core.faces import load
+from simeval.core.rubric_levels import judges_said
 from simeval.core.run_records import Cut, Heartbeat, ResumableRun, Start, TrialKey
-from simeval.core.setting_choices import Shard
+from simeval.core.setting_field import Shard
 from simeval.core.trial import Judgement, Trial, TrialConversation, Verdict
 from simeval.core.validation import require
-from simeval.engine.actors.app_health import Unanswered
+from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.statistician import Statistician, without_conclusion
 from simeval.engine.actors.tally import outcome_of
@@ -31,8 +31,14 @@ from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
 from simeval.engine.flow import Demand
 from simeval.engine.pipeline import RunSpec
 from simeval.engine.plans.cost_forecast import CostForecast, forecast, preview, roles_asked
-from simeval.engine.plans.pairing import other_app, pairing_warnings, without_comparison
-from simeval.engine.plans.resume import SIDE_OF, RestoredTrials, restore
+from simeval.engine.plans.resume import (
+    SIDE_OF,
+    RestoredTrials,
+    other_app,
+    pairing_warnings,
+    restore,
+    without_comparison,
+)
 from simeval.engine.plans.scenario_plan import ScenarioPlan, earlier_runs, ranks_of
 from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.run import carry_out

@@ -3,12 +3,12 @@ from .base import Evaluator as Evaluator
 from .base import ShareEvaluator as ShareEvaluator
 from .in_a_row import PassHatKEvaluator as PassHatKEvaluator
 from .not_worse import NotWorseEvaluator as NotWorseEvaluator
-from .ratings import RatingAverageEvaluator as RatingAverageEvaluator
-from .ratings import RatingMedianEvaluator as RatingMedianEvaluator
-from .ratings import RatingProportionEvaluator as RatingProportionEvaluator
-from .ratings import SuccessRateEvaluator as SuccessRateEvaluator
 from .scores import MeanEvaluator as MeanEvaluator
 from .scores import ProportionEvaluator as ProportionEvaluator
 from .scores import QuantileEvaluator as QuantileEvaluator
+from .scores import RatingAverageEvaluator as RatingAverageEvaluator
+from .scores import RatingMedianEvaluator as RatingMedianEvaluator
+from .scores import RatingProportionEvaluator as RatingProportionEvaluator
+from .scores import SuccessRateEvaluator as SuccessRateEvaluator
 from .stopping import RunningTest as RunningTest
 from .stopping import TrialsNeeded as TrialsNeeded

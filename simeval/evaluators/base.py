@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
 from simeval.core.originals import OF_EVALUATORS, AnswersOriginals
-from simeval.core.setting_choices import EarlyStopping, Standard, StopAt
+from simeval.core.setting_field import EarlyStopping, Standard, StopAt
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import show_number
 from simeval.core.trial import Bar, Verdict

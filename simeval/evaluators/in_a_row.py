@@ -19,8 +19,7 @@ from simeval.core.terminal import show_share
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import require_share, require_whole
 from simeval.evaluators.base import Cut, ShareEvaluator
-from simeval.evaluators.ratings import SUCCESS_RATING
-from simeval.evaluators.scores import ProportionEvaluator
+from simeval.evaluators.scores import SUCCESS_RATING, ProportionEvaluator
 from simeval.evaluators.stopping import Counted
 from simeval.stats.sequential import Design
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.setting_choices import EarlyStopping, StopAt
+from simeval.core.setting_field import EarlyStopping, StopAt
 from simeval.core.settings import MARGIN
 from simeval.core.terminal import show_shares
 from simeval.core.trial import Bar, Verdict

@@ -20,11 +20,9 @@ from pydantic import ValidationError
 
 from simeval.core.logs import log
 from simeval.core.redaction import Redactor
-from simeval.core.retrying import LONGEST_RETRY_AFTER, Attempts, retrying
-from simeval.core.run_records import ReplyRecord
-from simeval.core.setting_choices import RetryConfig
-from simeval.core.usage import Ledger
-from simeval.core.waits import Stage, Waits
+from simeval.core.run_records import Ledger, ReplyRecord
+from simeval.core.setting_field import RetryConfig
+from simeval.core.waits import LONGEST_RETRY_AFTER, Attempts, Stage, Waits, retrying
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
 from simeval.models.protocol.lenient_json import answer_in
 from simeval.models.protocol.model import LIMIT, Completion, Request, SharedModel
@@ -164,7 +162,7 @@ class Caller:
     repeated, and the last has all the time there is.
 
     Rate limits, time-outs, lost connections, server errors and malformed replies are tried again; anything else is not,
-    such as an answer that a content filter withheld. The objects of tenacity in `simeval.core.retrying` decide, once an
+    such as an answer that a content filter withheld. The objects of tenacity in `simeval.core.waits` decide, once an
     attempt has failed. Raises the last ModelError, with the number of attempts; ModelUnusable if a model that has never
     answered cannot be reached. A call that is refused while others are answered is out of luck, not of attempts: it
     waits for its own Retry-After, then in the line of whoever governs the model. With a `cache` the reply is looked for

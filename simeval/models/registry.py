@@ -9,9 +9,9 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.redaction import Redactor, secret_options, secrets_among, shown_name
-from simeval.core.setting_choices import ROLES, ModelRole
+from simeval.core.run_records import Ledger
+from simeval.core.setting_field import ROLES, ModelRole
 from simeval.core.settings import Settings
-from simeval.core.usage import Ledger
 from simeval.core.validation import require, require_object
 from simeval.core.waits import Waits
 from simeval.errors import DefinitionError

@@ -1,6 +1,7 @@
 from ..core.controls import ControlRecord as ControlRecord
 from ..core.conversation import Conversation as Conversation
 from ..core.conversation import Message as Message
+from ..core.run_records import Usage as Usage
 from ..core.trial import Chart as Chart
 from ..core.trial import Estimate as Estimate
 from ..core.trial import Failure as Failure
@@ -10,7 +11,6 @@ from ..core.trial import Trial as Trial
 from ..core.trial import TrialConversation as TrialConversation
 from ..core.trial import TurnCounts as TurnCounts
 from ..core.trial import Verdict as Verdict
-from ..core.usage import Usage as Usage
 from .cases import CaseShare as CaseShare
 from .cases import CaseTable as CaseTable
 from .cases import NamedSlice as NamedSlice

@@ -14,10 +14,10 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simeval.core.direction import Direction
-from simeval.core.setting_choices import Gate
+from simeval.core.run_records import Usage, players
+from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Bar, Estimate, Failure, Judgement, Outcome, Quarantine, Score, Verdict
-from simeval.core.usage import Usage, players
 from simeval.core.version import __version__
 from simeval.results.outcomes import BaselineGate, shown_outcome
 from simeval.results.text import show_rubrics, show_trial

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 
+from simeval.core.run_records import total
 from simeval.core.serialization import Json, encode_conversation, encode_result, plain
 from simeval.core.trial import Estimate, Judgement, Score, Verdict
-from simeval.core.usage import total
 from simeval.results.document import (
     Described,
     ExpectationDocument,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from simeval.core.conversation import Conversation
 from simeval.core.direction import Direction
 from simeval.core.serialization import Json, plain
-from simeval.core.setting_choices import Gate
+from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed_room
 from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict

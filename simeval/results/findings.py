@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any, Self
 
 from simeval.core.breaches import BREACH, SAID, Kind
-from simeval.core.escalation import ESCALATION
+from simeval.core.rubric_levels import ESCALATION
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import Failure, Rating, Score, Verdict
 from simeval.evaluators.base import Evaluator

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Self
 
-from simeval.core.setting_choices import Gate
+from simeval.core.setting_field import Gate
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import Verdict
 from simeval.evaluators.base import Evaluator

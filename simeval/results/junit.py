@@ -6,8 +6,8 @@ from math import isnan
 from re import compile as pattern
 from xml.etree import ElementTree as ET
 
+from simeval.core.run_records import total
 from simeval.core.trial import Verdict
-from simeval.core.usage import total
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.outcomes import BaselineGate
 from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from simeval.core.setting_choices import Gate
+from simeval.core.setting_field import Gate
 from simeval.core.trial import Outcome
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simeval.core.serialization import Json
-from simeval.core.setting_choices import OnAppError
+from simeval.core.setting_field import OnAppError
 from simeval.core.terminal import indent, line_of, printed_room, render_table
 from simeval.core.trial import Failure, Score
 from simeval.evaluators.base import Evaluator

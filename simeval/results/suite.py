@@ -9,13 +9,12 @@ from typing import Any, overload
 
 from simeval.core.controls import ControlRecord, complaints, failed
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Preparation
+from simeval.core.run_records import Preparation, Usage, players
 from simeval.core.serialization import Json
-from simeval.core.setting_choices import Gate
+from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed
 from simeval.core.trial import Failure, Judgement, Kept, Outcome, Quarantine, Score, Verdict
-from simeval.core.usage import Usage, players
 from simeval.core.validation import nearest, require
 from simeval.core.writing_style import PERSONA
 from simeval.errors import DefinitionError

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from simeval.core.conversation import transcript_lines
+from simeval.core.run_records import Usage, total
 from simeval.core.terminal import PLAIN, counted_of, indent, show_number
 from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score
-from simeval.core.usage import Usage, total
 from simeval.scorers.returned import reason_at
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from simeval.core.run_records import Usage
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement, Kept
-from simeval.core.usage import Usage
 from simeval.results.document import (
     Document,
     ExpectationDocument,

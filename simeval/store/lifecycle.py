@@ -7,10 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from simeval.core.run_records import Cut, Heartbeat
+from simeval.core.run_records import Cut, Heartbeat, Usage, total
 from simeval.core.serialization import Json
 from simeval.core.trial import TrialConversation
-from simeval.core.usage import Usage, total
 from simeval.errors import StoreError
 from simeval.results.document import RunHead
 from simeval.results.encoding import encode_document, encode_head

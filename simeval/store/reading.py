@@ -12,10 +12,9 @@ from sqlalchemy import Connection, Select, Table, and_, func, or_, select
 
 from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import RubricRecord, Start, TrialKey
+from simeval.core.run_records import RubricRecord, Start, TrialKey, Usage, merged
 from simeval.core.serialization import decode_message
 from simeval.core.trial import OF_THE_APP, Failure, Score, Trial, TrialConversation
-from simeval.core.usage import Usage, merged
 from simeval.store.schema import ATTEMPTS, CONTROLS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values, from_json
 

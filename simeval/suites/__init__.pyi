@@ -19,6 +19,7 @@ from ..extras.protocols.responses_app import ResponsesApp as ResponsesApp
 from .apps.before import Before as Before
 from .apps.command_app import CommandApp as CommandApp
 from .apps.http_app import HttpApp as HttpApp
+from .apps.named import load_object as load_object
 from .apps.remote_app import AppFailure as AppFailure
 from .apps.remote_app import Exchange as Exchange
 from .apps.socket_app import SocketApp as SocketApp
@@ -27,7 +28,6 @@ from .files import Suite as Suite
 from .files import load_expectations as load_expectations
 from .files import load_file as load_file
 from .files import load_suite as load_suite
-from .objects import load_object as load_object
 from .planning import RequirementForecast as RequirementForecast
 from .planning import SampleSizePlan as SampleSizePlan
 from .planning import SuitePlan as SuitePlan

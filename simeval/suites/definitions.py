@@ -46,9 +46,9 @@ from simeval.scorers.metrics import BOUNDED, LISTED, METRICS, SCORERS, TURN_METR
 from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.apps.before import Before
 from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.named import load_object
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.cases import read_cases
-from simeval.suites.objects import load_object
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
 from simeval.suites.user_mix import UserMix, UserPersona

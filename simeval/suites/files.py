@@ -19,6 +19,7 @@ from simeval.core.yaml_records import by_own_names
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.protocol.prompt_texts import replaced_prompt
 from simeval.suites.apps.described_app import DescribedApp
+from simeval.suites.apps.named import import_from, load_object
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.cast import ESCALATE, ROLES, Cast, Place
 from simeval.suites.definitions import (
@@ -31,7 +32,6 @@ from simeval.suites.definitions import (
     SCENARIOS,
     composite,
 )
-from simeval.suites.objects import import_from, load_object
 from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 from simeval.suites.selection import only
 

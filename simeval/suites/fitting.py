@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
     """Raise DefinitionError if nothing could be concluded on such scores, or the contrary of what is meant."""
-    from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
+    from simeval.evaluators.scores import RATING_BOUNDS, is_of_ratings
 
     where = f"Expectation.evaluator: {type(evaluator).__name__}"
     if expectation.judged is not None:

@@ -18,6 +18,7 @@ from simeval.suites.apps.before import METHODS
 from simeval.suites.apps.command_app import require_program, said_by
 from simeval.suites.apps.http_request import RequestTemplate
 from simeval.suites.apps.http_wire import Wire, values_of
+from simeval.suites.apps.named import load_object
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
@@ -31,7 +32,6 @@ from simeval.suites.apps.templates import (
     secrets_in_template,
     written,
 )
-from simeval.suites.objects import load_object
 
 PROBE_SECONDS = 30.0
 _DO = "give each probe {url: ...}, perhaps with method, request, headers and encoding, or {command: ...}"

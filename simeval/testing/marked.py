@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from simeval.core.run_records import merged, total
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import Verdict
-from simeval.core.usage import merged, total
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.document import RunDocument

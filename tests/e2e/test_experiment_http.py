@@ -19,7 +19,7 @@ from simeval import (
     Summarization,
     dataset_of,
 )
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.datasets.dataset import Dataset
 from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import KEY

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.usage import Ledger
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.kinds import Embedding, ModerationEndpoint
 from simeval.models.protocol.model import Model, ModelKind

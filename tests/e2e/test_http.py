@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from simeval import Engine, EvaluationResult, RetryConfig
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.errors import ModelUnusable
 from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import KEY, MakeEngine, app_handler, calls_by_role, scenario

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simeval import EvaluationResult
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import MakeEngine, app_handler, scenario
 

@@ -5,8 +5,8 @@ from time import perf_counter
 import pytest
 
 from simeval import RetryConfig
+from simeval.core.run_records import total
 from simeval.core.trial import Failure, Score
-from simeval.core.usage import total
 from simeval.errors import ModelUnusable
 from simeval.testing import Behaviour, fake_endpoint
 from tests.support.http_runs import MAX_ATTEMPTS, MakeEngine, app_handler, calls_by_role, scenario

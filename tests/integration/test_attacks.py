@@ -11,7 +11,7 @@ import pytest
 
 from scenarios import service_desk
 from simeval import Engine, SuiteResult
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.errors import DefinitionError, RunStopped
 from simeval.extras.attacks.sarif import sarif
 from simeval.suites import Attack, load_suite

@@ -12,8 +12,7 @@ import pytest
 
 import simeval
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
-from simeval.core.run_records import Heartbeat
-from simeval.core.usage import Usage, total
+from simeval.core.run_records import Heartbeat, Usage, total
 from simeval.engine import run_context
 from simeval.engine.actors.recorder import Recorder
 from simeval.errors import DefinitionError

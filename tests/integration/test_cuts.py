@@ -17,7 +17,7 @@ from simeval.core.run_records import ResumableRun
 from simeval.core.trial import CUT_OFF
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.datasets.dataset import Example, check_dataset
-from simeval.engine.actors import simulator
+from simeval.engine.actors import dialogue
 from simeval.errors import RunStopped
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import UserTurn
@@ -254,7 +254,7 @@ class TestMissing:
 class TestContinued:
     @pytest.fixture(autouse=True)
     def _bookmarks_from_the_first_turn_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(simulator, "YOUNG_SECONDS", 0.0)
+        monkeypatch.setattr(dialogue, "YOUNG_SECONDS", 0.0)
 
     async def test_conversations_that_waited_for_their_user_go_on_where_they_were(self, tmp_path: Path) -> None:
         test = suite(max_turns=3)

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from simeval import AppResponse
-from simeval.engine.actors.app_health import EMPTY
+from simeval.engine.actors.app_line import EMPTY
 from tests.support.suites import Engine, scenario
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Completion, Request
 from simeval.testing import ScriptedModel, judge_reply, rubric_reply

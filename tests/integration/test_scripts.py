@@ -9,7 +9,7 @@ import pytest
 
 from scenarios import returns_desk, telecom
 from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, UserMix, UserPersona
-from simeval.engine.actors import simulator
+from simeval.engine.actors import dialogue
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import CriteriaRequest
@@ -213,7 +213,7 @@ async def test_who_judges_a_check_is_not_told_who_the_user_is() -> None:
 async def test_a_conversation_that_was_under_way_before_there_was_a_script_or_a_world_does_not_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Sequence[Step], about: Mapping[str, Any]
 ) -> None:
-    monkeypatch.setattr(simulator, "YOUNG_SECONDS", 0.0)
+    monkeypatch.setattr(dialogue, "YOUNG_SECONDS", 0.0)
     store = tmp_path / "runs.db"
 
     async def leaves_the_run(request: Request) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 from simeval import AppResponse, Expectation, ProportionEvaluator, dataset_of
 from simeval.core.logs import event_of
-from simeval.engine.actors.app_health import FIRST_FEW
+from simeval.engine.actors.app_line import FIRST_FEW
 from simeval.scorers import ValidJSON
 from simeval.suites.apps.remote_app import AppFailure
 from tests.support.suites import Engine, scenario

@@ -213,7 +213,7 @@ async def test_a_run_that_held_trials_anew_is_resumed_as_it_was(tmp_path: Path) 
 
 
 async def test_nothing_goes_on_from_a_conversation_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simeval.engine.actors.simulator.YOUNG_SECONDS", -1.0)
+    monkeypatch.setattr("simeval.engine.actors.dialogue.YOUNG_SECONDS", -1.0)
     journal = MemoryJournal()
     made = engine(erring(1.0), store=journal, on_user_fault="retry", max_user_fault_rate=1.0)
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from simeval import Engine, EvaluationResult, Expectation, ScenarioTest, SuccessRateEvaluator
-from simeval.core.setting_choices import Gate
+from simeval.core.setting_field import Gate
 from simeval.results.guarantee import NO_RATE
 from simeval.results.junit import junit_xml
 from simeval.results.suite import SuiteResult, encode_suite

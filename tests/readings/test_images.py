@@ -12,8 +12,8 @@ from simeval.core.conversation import Conversation, Message, message_lines
 from simeval.core.media import content_text, part_name, shown
 from simeval.core.terminal import PLAIN
 from simeval.errors import DefinitionError
+from simeval.models.protocol.prompt_texts import excerpt, seen
 from simeval.models.protocol.prompts import escaped
-from simeval.models.protocol.transcripts import excerpt, seen
 from tests.support.experiments import engine, length, logged, values
 
 pytestmark = pytest.mark.anyio

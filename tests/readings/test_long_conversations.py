@@ -6,8 +6,8 @@ import pytest
 
 from simeval import AppResponse, Expectation
 from simeval.core.conversation import Message
+from simeval.models.protocol.prompt_texts import excerpt, tokens_in
 from simeval.models.protocol.prompts import render_transcript
-from simeval.models.protocol.transcripts import excerpt, tokens_in
 from simeval.testing import ScriptedModel
 from tests.support.doubles import failure
 from tests.support.suites import SUCCESS, Engine, scenario

@@ -7,7 +7,7 @@ import pytest
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.conversation import ChatMessage
-from simeval.core.usage import Usage
+from simeval.core.run_records import Usage
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, UserTurn
 from simeval.models.providers.litellm_model import LiteLLMModel

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from simeval import RetryConfig
+from simeval.core.run_records import Ledger
 from simeval.core.settings import Settings
-from simeval.core.usage import Ledger
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Completion

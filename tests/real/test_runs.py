@@ -9,7 +9,7 @@ import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.conversation import Message
-from simeval.core.usage import total
+from simeval.core.run_records import total
 from tests.support.real_model import NAME
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]

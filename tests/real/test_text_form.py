@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from simeval.core.conversation import Message
+from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.usage import Ledger
 from simeval.models.protocol.prompts import UserTurn
 from simeval.models.registry import Models
 from tests.support.real_model import NAME

@@ -5,8 +5,8 @@ import anyio
 import pytest
 
 from simeval.core.conversation import Message
+from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.usage import Ledger
 from simeval.errors import ModelError
 from simeval.models.protocol.prompts import ChatRequest, UserTurn
 from simeval.models.protocol.replies import UserReply

@@ -8,7 +8,7 @@ from simeval.core.settings import Settings
 from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.cost_forecast import CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.provider_table import Price
 from simeval.scorers.llm.judge import RubricScorer

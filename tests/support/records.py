@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import Usage
 from simeval.core.trial import Failure, Judgement, Score, Trial, Verdict
-from simeval.core.usage import Usage
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.outcomes import combine
 from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from simeval.core.conversation import USER_FAULTS, Conversation, Message
 from simeval.core.trial import CANNOT_TELL, USER_FAULT, Failure, Judgement, Score, Stage, Trial
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.outcomes import combine
 from simeval.results.suite import EvaluationResult, ExpectationResult, SuiteResult
 from tests.support.records import NOON, RUN, conversation

@@ -6,9 +6,9 @@ from typing import Any
 from simeval import AppResponse, Engine
 from simeval.analysis import Comparison, compare
 from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import Usage
 from simeval.core.trial import Score
-from simeval.core.usage import Usage
-from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.document import RunDocument
 from simeval.results.suite import EvaluationResult, SuiteResult
 from simeval.suites.files import load_suite

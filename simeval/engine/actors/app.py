@@ -54,8 +54,7 @@ from simeval.core.logs import log, warn_all
 from simeval.core.media import PARTS
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
-from simeval.engine.actors.app_health import Blocking, Silence, Stepped
-from simeval.engine.actors.app_line import AppLine
+from simeval.engine.actors.app_line import AppLine, Blocking, Silence, Stepped
 from simeval.engine.actors.handler import NO_TOOLS, WHO, Handler, HeldHandler, Toolbox, joined, joined_in_thread
 from simeval.engine.flow import TrialScope
 from simeval.errors import AppError, AppNotAsked, ModelError

@@ -38,15 +38,13 @@ from simeval.core.waits import in_words
 from simeval.core.world import World, WorldMaker, made_world, state_of, world_record
 from simeval.core.writing_style import PERSONA
 from simeval.engine.actors.app import Memory
-from simeval.engine.actors.dialogue import Dialogue, Mixing, UserSide
+from simeval.engine.actors.dialogue import Bookmark, Checker, Dialogue, Look, Mixing, Scripted, Simulator, UserSide
 from simeval.engine.actors.handler import Toolbox
 from simeval.engine.actors.recorder import Recorder
-from simeval.engine.actors.simulator import Bookmark, Checker, Look, Scripted, Simulator
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.engine.users.audit import Auditor
 from simeval.engine.users.faults import find_faults, with_faults
-from simeval.engine.users.state import Hands, takes_leave
-from simeval.engine.users.talk import UserFault
+from simeval.engine.users.state import Hands, UserFault, takes_leave
 from simeval.errors import WorldError
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt

@@ -16,12 +16,10 @@ from simeval.core.settings import Settings
 from simeval.core.spill import SpillFile
 from simeval.core.terminal import counted_of
 from simeval.core.trial import Failure, Judgement, Score, Verdict
-from simeval.engine.actors.app_health import EmptyAnswers, Silence, Unanswered
-from simeval.engine.actors.app_line import AppLine
+from simeval.engine.actors.app_line import AppLine, EmptyAnswers, Silence, Unanswered
 from simeval.engine.actors.tally import Tally, outcome_of, show_found
 from simeval.engine.flow import Demand, Requirement, Standing, StopSignal
-from simeval.engine.plans.pairing import lost_pairs, pairs_of
-from simeval.engine.plans.resume import RestoredTrials
+from simeval.engine.plans.resume import RestoredTrials, lost_pairs, pairs_of
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded

@@ -14,7 +14,7 @@ from simeval.core.capture import Caught, attempt, place_of
 from simeval.core.run_records import Preparation, Prepared
 from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
-from simeval.engine.actors.app_health import Unanswered
+from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import (
     ROUNDING,

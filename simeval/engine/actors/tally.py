@@ -8,7 +8,7 @@ from math import nan
 from typing import Self
 
 from simeval.core.run_records import Preparation
-from simeval.core.setting_choices import OnAppError
+from simeval.core.setting_field import OnAppError
 from simeval.core.spill import Mapped, Spilled, SpillFile
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
 from simeval.engine.flow import InOrder, Requirement

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from simeval.core.run_records import Usage, total
 from simeval.core.settings import Settings
-from simeval.core.usage import Usage, total
 from simeval.errors import DefinitionError
 
 Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops

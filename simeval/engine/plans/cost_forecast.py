@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from itertools import islice
 from math import prod
 
+from simeval.core.run_records import Usage, total
 from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
-from simeval.core.usage import Usage, total
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan

@@ -12,8 +12,7 @@ from typing import Any
 
 from simeval.core.feedback import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.setting_choices import ROLES, JudgeReply, Stop
-from simeval.core.setting_field import about_of
+from simeval.core.setting_field import ROLES, JudgeReply, Stop, about_of
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.world import name_of_world
 from simeval.core.writing_style import WritingStyleConfig

@@ -20,14 +20,14 @@ from simeval.core.controls import Controls
 from simeval.core.direction import UNIT
 from simeval.core.rubric_levels import RubricTemplate
 from simeval.core.run_records import Journal
-from simeval.core.setting_choices import Order, StopAt
+from simeval.core.setting_field import Order, StopAt
 from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import Outcome, Score, Trial
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.evaluators.ratings import RATING_BOUNDS, is_of_ratings
+from simeval.evaluators.scores import RATING_BOUNDS, is_of_ratings
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from simeval.core.run_records import total
 from simeval.core.serialization import Json
-from simeval.core.setting_choices import Shard
+from simeval.core.setting_field import Shard
 from simeval.core.settings import Settings
-from simeval.core.usage import total
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.errors import DefinitionError

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Self
 
 from simeval.core.conversation import Message
+from simeval.core.run_records import Usage
 from simeval.core.settings import Settings
 from simeval.core.trial import MOST_ANEW
-from simeval.core.usage import Usage
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt

@@ -8,7 +8,7 @@ from simeval.core import seeds
 from simeval.core.capture import Caught, capture
 from simeval.core.logs import log
 from simeval.core.trial import Trial, TrialConversation
-from simeval.engine.users.talk import UserFault, asked_for
+from simeval.engine.users.state import UserFault, asked_for
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest

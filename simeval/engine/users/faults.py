@@ -49,8 +49,7 @@ from simeval.core.wording import (
     topics,
     words,
 )
-from simeval.engine.users.state import is_held, read_state, takes_leave
-from simeval.engine.users.talk import Found, Talk, UserFault, asked_for
+from simeval.engine.users.state import Found, Talk, UserFault, asked_for, is_held, read_state, takes_leave
 from simeval.suites.scenario import ScenarioTest
 
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or

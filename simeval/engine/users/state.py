@@ -14,20 +14,29 @@ Actions of a simulated user with tools of its own: those the app asks for, by a 
 
 A tool is used when one sentence of an answer has all the words of its name ("restart_phone": "Please restart your
 phone") and denies nothing. The user knows their results from then on.
+
+A conversation as detectors of users' faults read it, and a fault that they find.
+
+Behaviour that a scenario asks of its user and that would be a fault elsewhere: to repeat or contradict itself.
+
+Detected by the words of `given` and `when` (`phrases.jsonl`), English and a few of other languages; a scenario lists
+the rest itself, as its `allowed_user_faults`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from inspect import isawaitable
-from typing import Any
+from operator import itemgetter
+from typing import Any, get_args
 
 from simeval.core import seeds
 from simeval.core.capture import Caught, capture, place_of
-from simeval.core.conversation import STATUS, Ending, Message
+from simeval.core.conversation import STATUS, Conversation, Ending, Message, UserFaultKind
 from simeval.core.identifiers import details, told_details
-from simeval.core.phrases import content_stems
+from simeval.core.phrases import content_stems, has, typed
 from simeval.core.wording import asks, hands_over, promises, words
 from simeval.errors import WorldError
 from simeval.models.protocol.prompts import was_asked_before
@@ -237,3 +246,67 @@ def tools_asked_for(answer: str, names: Iterable[str]) -> list[str]:
         name for said in map(content_stems, sentences) for name, words in wanted.items() if words and words <= said
     ]
     return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class UserFault:
+    """One fault: its kind, its message (by place in the conversation), and the evidence."""
+
+    kind: UserFaultKind
+    place: int
+    evidence: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} (message {self.place + 1}{': ' if self.evidence else ''}{self.evidence})"
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation with the messages of each side and their places; `script` is all the user knew."""
+
+    scenario: ScenarioTest
+    conversation: Conversation
+    user: Sequence[tuple[int, str]]
+    app: Sequence[tuple[int, str]]
+    script: str
+
+    @classmethod
+    def of(cls, scenario: ScenarioTest, conversation: Conversation) -> "Talk":
+        """Return how detectors read a conversation."""
+        said = list(enumerate(conversation.messages))
+        style = " ".join((conversation.writing_style or {}).values())
+        return cls(
+            scenario,
+            conversation,
+            user=[(place, message.content) for place, message in said if message.role == "user"],
+            app=[(place, message.content) for place, message in said if message.role == "assistant"],
+            script=f"{scenario.given}\n{scenario.when}\n{style}",
+        )
+
+    def before(self, place: int) -> list[str]:
+        """Return the messages before a place, by either side."""
+        return [message.content for message in self.conversation.messages[:place]]
+
+    def app_before(self, place: int) -> list[str]:
+        """Return the app's messages before a place."""
+        return [text for at, text in self.app if at < place]
+
+    def answer_before(self, place: int) -> list[str]:
+        """Return the app's last message before a place, if any."""
+        last = bisect_left(self.app, place, key=itemgetter(0))
+        return [text for _, text in self.app[max(0, last - 1) : last]]
+
+
+Found = Iterator[UserFault]
+
+
+def asked_for(scenario: ScenarioTest) -> frozenset[UserFaultKind]:
+    """Return the faults that are none in a scenario: those it allows, and those its `given` and `when` ask for."""
+    return frozenset(scenario.allowed_user_faults) | _in_words(f"{scenario.given}\n{scenario.when}")
+
+
+@lru_cache(maxsize=1_000)
+def _in_words(script: str) -> frozenset[UserFaultKind]:
+    read = typed(script)
+    kinds: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
+    return frozenset(kind for kind in kinds if has(f"asked for {kind}", read))

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simeval.core.breaches import TITLE
-from simeval.core.setting_choices import Stop
+from simeval.core.setting_field import Stop
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import nearest, require, require_share, require_size
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
-from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.evaluators.scores import ProportionEvaluator
+from simeval.evaluators.scores import ProportionEvaluator, SuccessRateEvaluator
 from simeval.extras.attacks.families import MARKER, Aims, Family, book
 from simeval.extras.attacks.planting import planted
 from simeval.scorers.text.breach import Breach, Said

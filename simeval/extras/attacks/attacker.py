@@ -15,8 +15,7 @@ from time import perf_counter
 
 from simeval.core.conversation import ATTACK, AttackMove, Ending, Message
 from simeval.core.wording import refuses
-from simeval.engine.actors.dialogue import Exchange
-from simeval.engine.actors.simulator import Simulator
+from simeval.engine.actors.dialogue import Exchange, Simulator
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AttackTurn
 from simeval.suites.script import MOST_TAKEN_BACK

@@ -13,7 +13,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from simeval.core.logs import log
-from simeval.core.setting_choices import RayExecutor
+from simeval.core.setting_field import RayExecutor
 from simeval.core.settings import Settings
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.plans.shards import shared_out

@@ -12,9 +12,8 @@ import anyio
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.capture import Caught, capture
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import ResumableRun, Start, TrialKey
+from simeval.core.run_records import ResumableRun, Start, TrialKey, Usage
 from simeval.core.trial import UNNEEDED, Judgement, Score, TrialConversation, failure_of
-from simeval.core.usage import Usage
 from simeval.engine.executors import Assignment, Delivery, Executor
 from simeval.engine.flow import Demand, StopSignal
 from simeval.engine.plans.fingerprint import changes

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from simeval.core import seeds
+from simeval.core.run_records import Ledger, total
 from simeval.core.settings import Settings
 from simeval.core.trial import Rating
-from simeval.core.usage import Ledger, total
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
-from simeval.evaluators.ratings import SUCCESS_RATING
+from simeval.evaluators.scores import SUCCESS_RATING
 from simeval.extras.judge_test.cases import REPEATS, Case, JudgeCheck, checks, grade_request, pairs, repeated
 from simeval.extras.judge_test.material import Situation
 from simeval.extras.judge_test.report import ALLOWED, CheckResult, JudgeTestResult, shown

@@ -13,14 +13,13 @@ from functools import lru_cache
 import anyio.to_thread
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.escalation import judges_said
 from simeval.core.licences import JudgeLicence, Stream
-from simeval.core.rubric_levels import MEETS_FROM
-from simeval.core.usage import total
+from simeval.core.rubric_levels import MEETS_FROM, judges_said
+from simeval.core.run_records import total
 from simeval.core.validation import require
 from simeval.engine.run_context import RunContext
 from simeval.errors import CannotTell, DefinitionError, ModelError, ModelErrorKind
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.extras.judge_test import material
 from simeval.extras.judge_test.licence_material import LANGUAGES, LicenceCase, licence_cases
 from simeval.extras.judge_test.licences import BAR, LEVEL, Form, form_said, licence_key

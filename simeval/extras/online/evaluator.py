@@ -20,8 +20,8 @@ from simeval.core.capture import Caught
 from simeval.core.conversation import Conversation
 from simeval.core.event_loops import require_asyncio
 from simeval.core.logs import log
+from simeval.core.run_records import Ledger, Usage
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.usage import Ledger, Usage
 from simeval.core.validation import is_number, require, require_level, require_whole
 from simeval.errors import DefinitionError
 from simeval.extras.online.isolation import Isolation, isolated

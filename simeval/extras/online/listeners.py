@@ -9,7 +9,7 @@ from simeval.core.capture import Caught
 from simeval.core.logs import warn_all
 from simeval.core.trial import Failure, Score
 from simeval.engine.actors.handler import is_async
-from simeval.engine.actors.judge import failure_to_measure
+from simeval.engine.executors import failure_to_measure
 from simeval.extras.online.isolation import Isolation
 from simeval.extras.online.running_estimate import RunningEstimate
 from simeval.extras.online.submission import Columns

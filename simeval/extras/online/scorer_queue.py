@@ -10,7 +10,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from simeval.core.capture import Caught
 from simeval.core.trial import Failure, Score
-from simeval.engine.actors.judge import cleaned_score, failure_to_measure
+from simeval.engine.executors import cleaned_score, failure_to_measure
 from simeval.extras.online.isolation import Isolation, OwnThreads
 from simeval.extras.online.listeners import Listeners
 from simeval.extras.online.running_estimate import NO_NUMBERS, Numbers, ScorerMetrics

@@ -6,8 +6,8 @@ from functools import partial
 
 from simeval.core import seeds
 from simeval.core.phrases import content_stems
+from simeval.core.run_records import Ledger, total
 from simeval.core.settings import Settings
-from simeval.core.usage import Ledger, total
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.extras.proposals.request import (
     MOST_AT_ONCE,

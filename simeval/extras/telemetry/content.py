@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Any
 
 from simeval.core.conversation import Conversation, Message, called_tool
-from simeval.core.usage import ModelCall
+from simeval.core.run_records import ModelCall
 from simeval.extras.telemetry import names
 
 

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.logs import log
-from simeval.core.setting_choices import TraceOut
+from simeval.core.setting_field import TraceOut
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.extras.telemetry.names import LOGS_EXPORTER

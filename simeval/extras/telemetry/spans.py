@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.network import SentTrace
+from simeval.core.run_records import ModelCall
 from simeval.core.trial import Failure, Judgement, Score, Verdict
-from simeval.core.usage import ModelCall
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.extras.telemetry import content, names
 from simeval.extras.telemetry.sending import Outlet

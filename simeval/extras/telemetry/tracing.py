@@ -11,9 +11,8 @@ from typing import Any
 from simeval.core.capture import Caught, attempt
 from simeval.core.logs import warn_all
 from simeval.core.network import SentTrace, noting_traces
-from simeval.core.run_records import TrialKey
+from simeval.core.run_records import ModelCall, TrialKey
 from simeval.core.trial import Judgement, Score, Trial, TrialConversation
-from simeval.core.usage import ModelCall
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand
 from simeval.engine.parts import RunPart

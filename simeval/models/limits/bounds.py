@@ -15,7 +15,7 @@ from anyio import get_cancelled_exc_class
 
 from simeval.core.capture import Caught, capture, defined_at, guarded, place_of, said_of
 from simeval.core.logs import warn_all
-from simeval.core.usage import Ledger, ModelCall
+from simeval.core.run_records import Ledger, ModelCall
 from simeval.core.waits import in_words
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.protocol.model import Completion, Model, Request, SharedModel, Wrapped

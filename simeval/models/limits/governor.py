@@ -12,8 +12,7 @@ from math import inf
 from time import monotonic
 
 from simeval.core.logs import log, warn_all
-from simeval.core.retrying import LONGEST_RETRY_AFTER
-from simeval.core.waits import Waits
+from simeval.core.waits import LONGEST_RETRY_AFTER, Waits
 from simeval.errors import ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.limits.traffic import Gate, Outcome, Ticket, Traffic
 from simeval.models.protocol.model import Completion, Request, Wrapped

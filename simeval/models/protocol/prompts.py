@@ -19,10 +19,19 @@ from simeval.core.conversation import ChatMessage, Message
 from simeval.core.feedback import LabelledExample
 from simeval.core.filling import day_of, in_words
 from simeval.core.media import shown
-from simeval.core.setting_choices import UserFormat
-from simeval.models.protocol import transcripts
+from simeval.core.setting_field import UserFormat
+from simeval.models.protocol import prompt_texts
 from simeval.models.protocol.model import ModelRequest
-from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompt_texts import (
+    Excerpt,
+    Prompt,
+    beginning_and_end,
+    built_in,
+    end_state,
+    excerpt,
+    texts_of,
+    tool_name,
+)
 from simeval.models.protocol.replies import (
     AttackReply,
     AuditReply,
@@ -38,7 +47,6 @@ from simeval.models.protocol.replies import (
     UserReply,
     grade_on,
 )
-from simeval.models.protocol.transcripts import Excerpt, beginning_and_end, end_state, excerpt, texts_of, tool_name
 
 CONVERSATION = "<conversation>"
 LABEL_TOKENS = 4  # of an answer that is a label: some models put a space or a mark before it
@@ -169,7 +177,7 @@ class UserTurn(ModelRequest):
     def first_messages(self) -> list[ChatMessage]:
         """Return the part that is the same at every turn, then the messages, and at the end the new part."""
         style, fenced = tuple((self.writing_style or {}).items()), _fence(self.given, self.when)
-        said = transcripts.reversed_roles(
+        said = prompt_texts.reversed_roles(
             self.history,
             opener=self.prompt.render("opener"),
             format=self.format,
@@ -188,7 +196,7 @@ class UserTurn(ModelRequest):
         of_all, *_ = said[0]["content"].split(of_trial) if of_trial else [said[0]["content"]]
         return {0: len(of_all), len(said) - 1: len(said[-1]["content"]) - len(self._last(fenced))}
 
-    def _last(self, fenced: transcripts.Fence) -> str:
+    def _last(self, fenced: prompt_texts.Fence) -> str:
         """Return the end of the user's prompt: the details it has not given yet, and whether it may leave."""
         return fenced(_last(self.prompt, self._moment, ", ".join(self.untold)))
 
@@ -222,7 +230,7 @@ class AttackTurn(UserTurn):
         return {}
 
     def first_messages(self) -> list[ChatMessage]:
-        fenced = transcripts.Fence(self.given, self.when, *self.refused)
+        fenced = prompt_texts.Fence(self.given, self.when, *self.refused)
         system = self.prompt.render(
             "system",
             fence=fenced.notice,
@@ -234,7 +242,7 @@ class AttackTurn(UserTurn):
         opener = self.prompt.render("opener")
         return [
             {"role": "system", "content": system},
-            *transcripts.reversed_roles(self.history, opener=opener, format=self.format, has_status=False),
+            *prompt_texts.reversed_roles(self.history, opener=opener, format=self.format, has_status=False),
         ]
 
 
@@ -243,7 +251,7 @@ def was_asked_before(history: Sequence[Message]) -> bool:
     return sum(message.role == "user" for message in history) > 1
 
 
-_fence = lru_cache(maxsize=1_000)(transcripts.Fence)  # of a scenario it is always the same
+_fence = lru_cache(maxsize=1_000)(prompt_texts.Fence)  # of a scenario it is always the same
 
 
 @lru_cache(maxsize=1_000)  # at each turn of a conversation it is the same
@@ -260,7 +268,7 @@ def _user_system(prompt: Prompt, form: str, given: str, when: str, writing_style
     )
 
 
-def _fenced_style(fenced: transcripts.Fence, writing_style: tuple[tuple[str, str], ...]) -> str | None:
+def _fenced_style(fenced: prompt_texts.Fence, writing_style: tuple[tuple[str, str], ...]) -> str | None:
     return fenced("\n".join(f"{axis}: {text}" for axis, text in writing_style)) if writing_style else None
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+from simeval.core.run_records import total
 from simeval.core.serialization import Json, plain
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import Bar, Estimate
-from simeval.core.usage import total
 from simeval.results.document import (
     Document,
     ExpectationDocument,

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, field_validator
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.run_records import Ledger
 from simeval.core.settings import DEFAULTS
-from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Model, ModelKind, ModelRequest, Request

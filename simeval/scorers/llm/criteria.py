@@ -14,20 +14,19 @@ from pydantic import Field, field_validator
 from simeval.core import seeds
 from simeval.core.controls import ControlKind
 from simeval.core.conversation import Conversation
-from simeval.core.escalation import ESCALATION, WHEN_UNTOLD, EscalationRule
 from simeval.core.feedback import LabelledExample
 from simeval.core.logs import log
+from simeval.core.rubric_levels import ESCALATION, WHEN_UNTOLD, EscalationRule
 from simeval.core.run_records import Preparation
 from simeval.core.serialization import plain
-from simeval.core.setting_choices import CriteriaCalls, JudgeReply
+from simeval.core.setting_field import CriteriaCalls, JudgeReply
 from simeval.core.settings import Settings
 from simeval.core.trial import Rating, Score
 from simeval.errors import CannotTell, DefinitionError, ModelError, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompt_texts import Prompt, built_in, end_state
 from simeval.models.protocol.prompts import CriteriaRequest, LabelRulingRequest
 from simeval.models.protocol.replies import Reasoning, Reply
-from simeval.models.protocol.transcripts import end_state
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.judge import (
     RubricScorer,

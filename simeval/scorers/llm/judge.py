@@ -20,13 +20,12 @@ from simeval.core.logs import log, warn_all
 from simeval.core.rubric_levels import RubricTemplate
 from simeval.core.run_records import Preparation, RubricRecord
 from simeval.core.serialization import plain
-from simeval.core.setting_choices import JudgeReply
+from simeval.core.setting_field import JudgeReply
 from simeval.core.trial import Rating, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable, NotMeasured
 from simeval.models.caller import Caller
-from simeval.models.protocol.prompt_texts import Prompt, built_in
+from simeval.models.protocol.prompt_texts import Excerpt, Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest
-from simeval.models.protocol.transcripts import Excerpt
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.rubrics import ExpectationControls, RubricBook
 

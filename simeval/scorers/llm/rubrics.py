@@ -19,7 +19,7 @@ from simeval.core.drafts import write_whole
 from simeval.core.logs import log
 from simeval.core.rubric_levels import LOWEST
 from simeval.core.run_records import Preparation, RubricRecord
-from simeval.core.setting_choices import OnFailedControl
+from simeval.core.setting_field import OnFailedControl
 from simeval.core.trial import Failure, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller

@@ -7,7 +7,7 @@ from simeval.analysis.comparison_markdown import comparison_markdown
 from simeval.core.markdown import MOST_BYTES
 from simeval.core.trial import Score
 from simeval.core.version import __version__
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.reading import read_document
 from simeval.results.suite import EvaluationResult, encode_suite
 from tests.support.records import RUN, result

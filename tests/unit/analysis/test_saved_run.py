@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    MeanEvaluator,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    RatingProportionEvaluator,
+    SuccessRateEvaluator,
+)
 from simeval.results.document import ScoreCut
 
 

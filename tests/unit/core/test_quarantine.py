@@ -7,7 +7,7 @@ import pytest
 
 from simeval.core.trial import Quarantine, Score
 from simeval.errors import DefinitionError
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.suite import SuiteResult
 from tests.support.records import NOON, RUN, result
 

@@ -7,8 +7,8 @@ import pytest
 from tenacity.stop import stop_base
 from tenacity.wait import wait_base
 
-from simeval.core.retrying import REFUSALS, Attempts, retrying
-from simeval.core.setting_choices import RetryConfig
+from simeval.core.setting_field import RetryConfig
+from simeval.core.waits import REFUSALS, Attempts, retrying
 
 
 class Later(Exception):

@@ -9,10 +9,9 @@ import anyio
 import pytest
 
 from simeval.core.conversation import Beginning, Message
-from simeval.engine.actors import app_health
+from simeval.engine.actors import app_line
 from simeval.engine.actors.app import App, Memory
-from simeval.engine.actors.app_health import Blocking, Stepped
-from simeval.engine.actors.app_line import AppLine, gate_of
+from simeval.engine.actors.app_line import AppLine, Blocking, Stepped, gate_of
 from simeval.engine.actors.handler import Handler
 from simeval.suites.apps.command_app import CommandApp
 from tests.support.suites import Engine, good_app, scenario
@@ -29,7 +28,7 @@ TOLD = (
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """The clock that steps are timed by; it stands still but for what it is set ahead."""
     now = [0.0]
-    monkeypatch.setattr(app_health, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(app_line, "perf_counter", lambda: now[0])
 
     def ahead(seconds: float) -> None:
         now[0] += seconds
@@ -134,9 +133,9 @@ async def test_an_error_that_is_thrown_into_it_can_be_handled() -> None:
 async def test_only_code_of_the_users_own_can_be_written_otherwise(
     app: Any, is_told: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_health, "LONG_SECONDS", 0.0)
-    monkeypatch.setattr(app_health, "MOST_SECONDS", 0.0)
-    monkeypatch.setattr(app_health, "MOST_SHARE", 0.0)
+    monkeypatch.setattr(app_line, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(app_line, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(app_line, "MOST_SHARE", 0.0)
 
     with caplog.at_level(logging.WARNING, logger="simeval"):
         await Engine(judge_model="offline/judge").evaluate(scenario(sample_size=3), app)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.usage import Usage
+from simeval.core.run_records import Usage
 from simeval.engine.plans.budget import Budget, Cost, Spending, show_dollars
 from simeval.errors import DefinitionError
 

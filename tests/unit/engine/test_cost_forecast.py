@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from simeval.core.usage import Usage, total
+from simeval.core.run_records import Usage, total
 from simeval.engine.plans.budget import Cost
 from simeval.engine.plans.cost_forecast import CostForecast, forecast
 from simeval.engine.plans.trial_work import LEVEL_TOKENS, MESSAGE_TOKENS
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator
+from simeval.evaluators.scores import MeanEvaluator, SuccessRateEvaluator
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
 from simeval.models.provider_table import Price

@@ -3,9 +3,9 @@
 import pytest
 from wcwidth import width as cells
 
+from simeval.core.run_records import Usage
 from simeval.core.terminal import Terminal
 from simeval.core.trial import Outcome
-from simeval.core.usage import Usage
 from simeval.core.waits import Wait
 from simeval.engine.display import View, frame
 from simeval.engine.flow import Requirement, Standing

@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from simeval.core.conversation import Beginning, Message
+from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
 from simeval.core.trial import failure_of
-from simeval.core.usage import Ledger
 from simeval.engine.actors.app import App, Memory, model_handler
 from simeval.engine.actors.app_line import AppLine, gate_of
 from simeval.engine.actors.handler import Handler

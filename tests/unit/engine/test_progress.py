@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from simeval.core.logs import LOGGER
+from simeval.core.run_records import Usage
 from simeval.core.terminal import Display
-from simeval.core.usage import Usage
 from simeval.core.waits import Waits
 from simeval.engine.display import LINE_SECONDS, WINDOW_SECONDS, Look, Throughput, form_of, progress_of
 from tests.support.fake_clock import anyio_backend  # noqa: F401

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.setting_choices import Shard
+from simeval.core.setting_field import Shard
 from simeval.core.settings import Settings
 from simeval.engine.plans.shards import SHARED, dealt_out, shared_out
 from simeval.errors import DefinitionError

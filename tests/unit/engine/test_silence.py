@@ -8,8 +8,7 @@ import pytest
 
 from simeval.core.conversation import Beginning, Message
 from simeval.engine.actors.app import App, Memory
-from simeval.engine.actors.app_health import Silence
-from simeval.engine.actors.app_line import AppLine, gate_of
+from simeval.engine.actors.app_line import AppLine, Silence, gate_of
 from simeval.engine.actors.handler import Handler
 from simeval.errors import AppError
 from tests.support.fake_clock import anyio_backend  # noqa: F401

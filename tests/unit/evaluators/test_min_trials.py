@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simeval.core.setting_choices import EarlyStopping, StopAt
+from simeval.core.setting_field import EarlyStopping, StopAt
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator, SuccessRateEvaluator
 from simeval.evaluators.stopping import EXCLUDED, RunningTest, Taken, TrialsNeeded
 
 RULES = [

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simeval import ProportionEvaluator
-from simeval.core.setting_choices import EarlyStopping
+from simeval.core.setting_field import EarlyStopping
 from simeval.errors import DefinitionError
 from simeval.evaluators import NotWorseEvaluator, RunningTest
 from simeval.evaluators.stopping import EXCLUDED, Counted, Taken, TrialsNeeded

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    RatingProportionEvaluator,
+    SuccessRateEvaluator,
+)
 
 RATINGS = st.lists(st.one_of(st.integers(1, 10).map(float), st.just(nan)), max_size=60)
 ALL = (

@@ -8,8 +8,14 @@ import pytest
 
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    MeanEvaluator,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    RatingProportionEvaluator,
+    SuccessRateEvaluator,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simeval.core.setting_choices import StopAt
+from simeval.core.setting_field import StopAt
 from simeval.core.trial import Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    MeanEvaluator,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    SuccessRateEvaluator,
+)
 from simeval.evaluators.stopping import EXCLUDED, Counted, RunningTest, Taken
 
 RULE = ProportionEvaluator(min_proportion=0.9, min_trials=1)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import RatingAverageEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator, RatingAverageEvaluator
 from simeval.evaluators.stopping import RunningTest, Taken
 from simeval.stats.optimal import OptimalDesign
 

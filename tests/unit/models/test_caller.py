@@ -6,8 +6,8 @@ from typing import get_args
 import anyio
 import pytest
 
-from simeval.core.retrying import LONGEST_RETRY_AFTER
 from simeval.core.settings import RetryConfig
+from simeval.core.waits import LONGEST_RETRY_AFTER
 from simeval.errors import RETRYABLE, MalformedReply, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.replies import Grade

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from simeval.core.run_records import ReplyRecord
+from simeval.core.run_records import Ledger, ReplyRecord
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.usage import Ledger
 from simeval.errors import ModelError
 from simeval.models.caller import Caller, ReplyCache
 from simeval.models.protocol.model import Completion, Request

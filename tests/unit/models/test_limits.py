@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from simeval.core.retrying import REFUSALS
 from simeval.core.settings import RetryConfig
+from simeval.core.waits import REFUSALS
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.limits.bounds import Limited, Paced, Timed, Turns

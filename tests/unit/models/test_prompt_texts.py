@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from simeval.core.setting_choices import UserFormat
+from simeval.core.setting_field import UserFormat
 from simeval.errors import DefinitionError
 from simeval.extras.proposals.request import ProposalRequest
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of

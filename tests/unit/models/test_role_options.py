@@ -2,9 +2,8 @@
 
 import pytest
 
-from simeval.core.run_records import ReplyRecord
+from simeval.core.run_records import Ledger, ReplyRecord
 from simeval.core.settings import Settings
-from simeval.core.usage import Ledger
 from simeval.errors import DefinitionError
 from simeval.models.caller import ReplyCache
 from simeval.models.protocol.prompts import ChatRequest, UserTurn

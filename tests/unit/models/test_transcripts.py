@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
+from simeval.models.protocol.prompt_texts import CHARACTERS_A_TOKEN, FRAME, end_state, excerpt, tool_name
 from simeval.models.protocol.prompts import render_transcript
-from simeval.models.protocol.transcripts import CHARACTERS_A_TOKEN, FRAME, end_state, excerpt, tool_name
 
 
 def message(number: int, length: int = 20, **about: object) -> Message:

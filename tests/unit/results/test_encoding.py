@@ -14,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
 from simeval.core.serialization import encode_conversation, encode_message, encode_result, plain
 from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
-from simeval.core.usage import Usage
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.evaluators.ratings import SuccessRateEvaluator
-from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator, SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict
 from simeval.results.entries import encode_entry
 from simeval.results.suite import SuiteResult, encode_suite

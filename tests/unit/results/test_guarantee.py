@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from simeval.core.setting_choices import Gate
+from simeval.core.setting_field import Gate
 from simeval.core.terminal import printable
 from simeval.core.trial import Outcome, Verdict
 from simeval.evaluators.scores import ProportionEvaluator

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation
+from simeval.core.run_records import Usage
 from simeval.core.trial import Score
-from simeval.core.usage import Usage
-from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
+from simeval.evaluators.scores import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.junit import junit_xml
 from simeval.results.suite import EvaluationResult
 from tests.support.records import NOON, RUN, message, rated, result

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from simeval.core.markdown import BREAK, MOST_BYTES
 from simeval.core.trial import Score
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.markdown import run_markdown
 from simeval.results.suite import SuiteResult
 from tests.support.records import RUN, result

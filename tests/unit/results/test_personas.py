@@ -3,7 +3,7 @@
 import pytest
 
 from simeval.core.trial import UNNEEDED, Failure, Score, Stage
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.findings import PersonaShare, personas_of
 
 RULE = (SuccessRateEvaluator(min_proportion=0.5),)

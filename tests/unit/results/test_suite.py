@@ -14,8 +14,13 @@ from simeval.core.conversation import Conversation
 from simeval.core.settings import Settings
 from simeval.core.trial import Failure, Outcome, Score
 from simeval.errors import DefinitionError
-from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    MeanEvaluator,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    SuccessRateEvaluator,
+)
 from simeval.results.document import RunDocument
 from simeval.results.outcomes import combine
 from simeval.results.reading import read_document

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.licences import JudgeLicence, Stream
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
 from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, cut_off
-from simeval.core.usage import Usage
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.entries import encode_entry
 from simeval.store.database import Database

@@ -13,8 +13,7 @@ import psutil
 import pytest
 
 from simeval.analysis.saved_run import read_suite, requirements_of
-from simeval.core.run_records import Heartbeat
-from simeval.core.usage import Usage
+from simeval.core.run_records import Heartbeat, Usage
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
 from simeval.results.encoding import encode_document

@@ -7,8 +7,14 @@ import pytest
 
 from simeval.core.faces import Registry
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.ratings import RatingAverageEvaluator, RatingProportionEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    MeanEvaluator,
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    RatingProportionEvaluator,
+    SuccessRateEvaluator,
+)
 from simeval.extras.brand.persona import Policy
 from simeval.extras.brand.safety import Safety
 from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer

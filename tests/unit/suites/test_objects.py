@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.suites.objects import load_object, name_there
+from simeval.suites.apps.named import load_object, name_there
 
 THING = object()
 

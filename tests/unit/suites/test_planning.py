@@ -13,8 +13,7 @@ import simeval
 from simeval.cli.init import SUITE
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
-from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator
+from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.stats import planning
 from simeval.stats.binomial import most_misses, power
 from simeval.stats.optimal import optimal_design

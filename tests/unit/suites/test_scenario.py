@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import DefinitionError
-from simeval.evaluators.ratings import RatingAverageEvaluator, SuccessRateEvaluator
-from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
+from simeval.evaluators.scores import (
+    ProportionEvaluator,
+    QuantileEvaluator,
+    RatingAverageEvaluator,
+    SuccessRateEvaluator,
+)
 from simeval.scorers.base import Scorer, scorer
 from simeval.scorers.metrics import response_latency
 from simeval.scorers.text.similarity import Bleu, Contains, ExactMatch

@@ -6,7 +6,7 @@ import pytest
 
 from simeval.core.conversation import UserFaultKind
 from simeval.engine.users.faults import find_faults
-from simeval.engine.users.talk import asked_for
+from simeval.engine.users.state import asked_for
 from simeval.suites.scenario import ScenarioTest
 from tests.support.records import conversation
 from tests.support.suites import scenario

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simeval.core.setting_choices import RetryConfig
+from simeval.core.setting_field import RetryConfig
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.extras.proposals.proposing import Proposals, propose

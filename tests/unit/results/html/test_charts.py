@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from simeval.core.setting_choices import StopAt
+from simeval.core.setting_field import StopAt
 from simeval.core.trial import Bar, Chart, Verdict
-from simeval.evaluators.ratings import SuccessRateEvaluator
+from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.document import ScoreCut
 from simeval.results.html.charts import Node, as_svg, histogram, interval_chart, region_chart, region_key
 from simeval.results.html.sentences import way
