@@ -57,8 +57,20 @@ SavedRun = RunDocument  # the names of older versions
 SavedScenario = ScenarioDocument
 SavedExperiment = ExperimentDocument
 SavedTrial = Judgement
-RunResult = SuiteResult | EvaluationResult | ExperimentResult | Mapping[str, Any]
+RunResult = SuiteResult | EvaluationResult | ExperimentResult | Mapping[str, Any] | Path | str
 Source = RunResult | Saved
+
+
+def _in_file(path: Path, where: str) -> Mapping[str, Any]:
+    """Return the result that a file holds. Raises DefinitionError."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        why = "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read ({error})"
+        raise DefinitionError(where, found=f"{str(path)!r}: {why}", do="name a file that --json wrote") from error
+    if not isinstance(found, Mapping):
+        raise DefinitionError(where, found=f"{str(path)!r} holds no result", do="name a file that --json wrote")
+    return found
 
 
 def read_result(source: Source, where: str) -> Saved:
@@ -72,8 +84,7 @@ def read_result(source: Source, where: str) -> Saved:
         if len(Path(source).parts) == 1 and not Path(source).suffix:
             do = f"give a result; `simeval show {source} --json PATH` writes that of a stored run, for json.loads"
             raise DefinitionError(where, found=f"found a text, {str(source)!r}", do=do)
-        do = "give what the file holds: json.loads(Path(...).read_text())"
-        raise DefinitionError(where, found=f"found a path, {str(source)!r}", do=do)
+        return read_result(_in_file(Path(source), where), where)
     if isinstance(source, (SuiteResult, ExperimentResult)):
         return source.document()
     if isinstance(source, EvaluationResult):

@@ -165,7 +165,7 @@ class Engine:
     @advised("experiment was not awaited: write `await engine.experiment(...)`, or `engine.experiment_sync(...)`")
     async def experiment(
         self,
-        dataset: Dataset,
+        dataset: Dataset | Sequence[Mapping[str, Any]],
         app_handler: ExampleApp | None = None,
         *,
         scorers: Sequence[object] = (),
@@ -181,17 +181,22 @@ class Engine:
 
         Raises as `evaluate`, and DatasetChanged if a dataset is no longer as it was.
         """
+        from simeval.datasets.files import dataset_of
         from simeval.engine.experiment_run import experiment
         from simeval.engine.plans.dataset_plan import Experiment
 
-        do = "give a Dataset; simeval.read_dataset(PATH) reads one"
-        require(isinstance(dataset, Dataset), "experiment", found=dataset, do=do)
+        do = "give a Dataset, or a list of mappings; simeval.read_dataset(PATH) reads one"
+        require(isinstance(dataset, (Dataset, list, tuple)), "experiment", found=dataset, do=do)
+        dataset = dataset if isinstance(dataset, Dataset) else dataset_of(dataset)
         async with _open(app_handler) as app:
             asked = Experiment(dataset, app, scorers, then, repetitions, metadata or {})
             return await self._run(partial(experiment, asked=asked))
 
     def experiment_sync(
-        self, dataset: Dataset, app_handler: ExampleApp | None = None, **options: Unpack[ExperimentOptions]
+        self,
+        dataset: Dataset | Sequence[Mapping[str, Any]],
+        app_handler: ExampleApp | None = None,
+        **options: Unpack[ExperimentOptions],
     ) -> "ExperimentResult":
         """Do as `experiment`, from a program without an event loop; raises DefinitionError if one is running."""
         require_no_loop("experiment_sync", do="write `await engine.experiment(...)`")

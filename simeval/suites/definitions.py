@@ -37,7 +37,7 @@ from simeval.core.validation import (
     require_size,
     require_whole,
 )
-from simeval.core.yaml_records import HERE, Form, Forms, mapping, mistake, one_or_more
+from simeval.core.yaml_records import HERE, Form, Forms, as_list, mapping, mistake, one_or_more
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
@@ -60,6 +60,18 @@ EVALUATORS = Registry(
     suffix="Evaluator",
 )
 
+_OF_PEERS = {  # scorers by the names of other tools
+    **dict.fromkeys(("llm-rubric", "llm_rubric", "g-eval", "geval", "model-graded-closedqa"), "criteria"),
+    "answer-relevance": "response_relevancy",
+    "context-faithfulness": "faithfulness",
+    "equals": "exact_match",
+    "factuality": "factual_accuracy",
+    "is-json": "valid_json",
+    "is-xml": "valid_xml",
+    "levenshtein": "levenshtein_similarity",
+    "regex": "regex_match",
+    "similar": "embedding_similarity",
+}
 _MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile"}
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
@@ -89,6 +101,7 @@ def read_scorer(found: object) -> Any:
     if isinstance(found, Mapping):
         return _described(found, SCORERS, Scorer)
     name = found.strip() if isinstance(found, str) else ""
+    name = _OF_PEERS.get(name, name)
     if (metric := find_metric(name)) is not None:
         return metric
     if SCORERS.find(name) is not None:
@@ -110,7 +123,10 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
         if (key := next((key for key in found if meant_for(key, ["type"])), None)) is None:
             raise missing
         raise mistake(key, found[key], found=f"there is no field {key!r}", do="did you mean 'type'?")
-    name, arguments = found["type"], {key: value for key, value in found.items() if key != "type"}
+    name = found["type"]
+    if registry is SCORERS and isinstance(name, str):
+        name = _OF_PEERS.get(name, name)
+    arguments = {key: value for key, value in found.items() if key != "type"}
     kind = registry.find(name) if isinstance(name, str) else None
     if kind is not None and issubclass(kind, Scorer):
         arguments = {"name": name, **arguments}
@@ -287,6 +303,14 @@ def _measurable(found: Any) -> Any:
     return found
 
 
+def _required(found: Any) -> Any:
+    """Return the rules of tools; of a list, or a name, that each is called."""
+    return {"required": as_list(found)} if isinstance(found, (str, list)) else found
+
+
+_TOOLS: Form = Annotated[FORMS.record(ToolRules), BeforeValidator(_required)]
+
+
 def _expectation(scorer: Form) -> Form:
     """Return the form of an expectation, with this form of a scorer."""
     given = {
@@ -294,31 +318,39 @@ def _expectation(scorer: Form) -> Form:
         "evaluator": one_or_more(FORMS.known[Evaluator]),
         "scorer": scorer | None,
         "rubric": Annotated[Any, PlainValidator(_levels)] | None,
-        "tools": FORMS.record(ToolRules) | None,
+        "tools": _TOOLS | None,
     }
     return Annotated[FORMS.record(Expectation, given, TEXTS), BeforeValidator(_no_text)]
 
 
 _SCORER = Annotated[Any, PlainValidator(read_scorer)]
-_CHECK = FORMS.record(Check, {"tools": FORMS.record(ToolRules) | None})
+_CHECK = FORMS.record(Check, {"tools": _TOOLS | None})
 
 
 def _kind_of_check(found: Any) -> str:
     return "rule" if isinstance(found, Mapping) else "sentence"
 
 
-_STEP = FORMS.record(
-    Step,
-    {
-        "simulate": StrictInt | Literal["to_end"] | None,
-        "check": Annotated[
-            Annotated[_TEXT, Tag("sentence")] | Annotated[_CHECK, Tag("rule")],
-            Discriminator(_kind_of_check),
-        ]
-        | None,
-    },
-)
-_PERSONA = FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})  # type: ignore[valid-type]
+def _said(found: Any) -> Any:
+    """Return a step of a script; a text is what the user says."""
+    return {"user": found} if isinstance(found, str) else found
+
+
+_STEP: Form = Annotated[
+    FORMS.record(
+        Step,
+        {
+            "simulate": StrictInt | Literal["to_end"] | None,
+            "check": Annotated[
+                Annotated[_TEXT, Tag("sentence")] | Annotated[_CHECK, Tag("rule")],
+                Discriminator(_kind_of_check),
+            ]
+            | None,
+        },
+    ),
+    BeforeValidator(_said),
+]
+_PERSONA = FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})
 _USERS: Form = FORMS.record(UserMix, {"mix": list[_PERSONA]}) | None  # type: ignore[valid-type]
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _OF_SCENARIO: Mapping[str, Form] = {
@@ -327,7 +359,7 @@ _OF_SCENARIO: Mapping[str, Form] = {
     "sample_size": _checked(StrictInt, require_size) | None,
     "max_turns": _checked(StrictInt, require_whole),
     "significance_level": _checked(FORMS.of(float), require_level) | None,
-    "script": list[_STEP],  # type: ignore[valid-type]
+    "script": list[_STEP],
     "users": _USERS,
     "cases": Annotated[list[dict[str, Any]] | _TEXT, AfterValidator(_rows)],
 }

@@ -37,6 +37,7 @@ from simeval.suites.selection import only
 
 _PARTS = frozenset({"title", "given", "when", "then"})
 
+ANYBODY = "A user"  # of a scenario with nothing given
 SUFFIXES = (".yaml", ".yml")
 Line = tuple[str, int]  # a file, and a line of it from 1
 
@@ -267,6 +268,9 @@ def _read(path: Path) -> _File:
     node, data = read_yaml(path)
     if data is None:
         raise SuiteFileError(str(path), line=1, field="", found="the file is empty", do="see simeval init for a suite")
+    if isinstance(data, dict) and "tests" in data and not data.keys().isdisjoint(("prompts", "providers")):
+        do = "write its tests as a scenario's cases: and its provider as app:; `simeval init` begins a suite"
+        raise SuiteFileError(str(path), line=1, field="", found="this is a file of promptfoo", do=do)
     listed = isinstance(data, list)
     wrapped, skip = {"scenarios": data} if listed else data, 1 if listed else 0
     if torn_at := torn(wrapped):
@@ -341,6 +345,8 @@ def _with(defaults: Mapping[str, Any], scenario: Any, folder: Path) -> Any:
     if not isinstance(scenario, Mapping):
         return scenario
     scenario = by_own_names(scenario, FIELDS_OF_SCENARIOS)
+    if "given" in scenario and not str(scenario["given"] or "").strip():
+        scenario = {**scenario, "given": ANYBODY}
     if isinstance(table := scenario.get("cases"), str) and table.strip():
         scenario = {**scenario, "cases": str(folder / table)}
     nothing = [name for name in DEFAULTS_OF_SCENARIOS if scenario.get(name) is None]

@@ -156,9 +156,9 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: replace(FIRST, then=[replace(CHECK, label="tone"), replace(CHECK, label="tone")]),
         "ScenarioTest 'First': then: there are two expectations with the label 'tone'; give each its own label.",
     ),
-    "the dataset is a list": (
-        lambda: Engine(store=None).experiment_sync(cast("Any", [{"input": "hi"}]), str),
-        "experiment: found [{'input': 'hi'}]; give a Dataset; simeval.read_dataset(PATH) reads one.",
+    "the dataset is a path": (
+        lambda: Engine(store=None).experiment_sync(cast("Any", "rows.csv"), str),
+        "experiment: found 'rows.csv'; give a Dataset, or a list of mappings; simeval.read_dataset(PATH) reads one.",
     ),
     "the settings are a dict": (
         lambda: Engine(settings=cast("Any", {"concurrency": 3})),
@@ -222,9 +222,9 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: EvaluationLogger(engine=Engine(store=None), name="n").log("a", inputs="q", scores=cast("Any", [True])),
         "EvaluationLogger 'n': scores: found [True]; give what was measured by its names, such as {'helpful': True}.",
     ),
-    "a result is the path of its file": (
-        lambda: compare(cast("Any", "before.json"), cast("Any", "after.json")),
-        "baseline: found a path, 'before.json'; give what the file holds: json.loads(Path(...).read_text()).",
+    "a result is the path of no file": (
+        lambda: compare("before.json", "after.json"),
+        "baseline: 'before.json': there is no such file; name a file that --json wrote.",
     ),
     "a result is the name of a run": (
         lambda: compare(cast("Any", "last"), cast("Any", "last")),

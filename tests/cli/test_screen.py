@@ -252,7 +252,7 @@ def test_the_chance_of_a_pass_is_told_beside_a_mean_of_which_it_is_not_known(fol
 
     assert "; the chance of a pass cannot be told beforehand\n" in alone.stderr
     assert "the one whose chance is known passes with a chance of " in beside.stderr
-    assert "; of one more it cannot be told beforehand\n" in beside.stderr
+    assert "; of one more it cannot be told beforehand" in beside.stderr
 
 
 def test_a_reader_of_the_log_that_ends_decides_no_trial(folder: Path) -> None:

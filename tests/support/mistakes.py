@@ -286,9 +286,9 @@ QUIET: dict[str, tuple[str, tuple[str, ...], str]] = {
         "compare: both are run one; give two runs: a run is not better or worse than itself.",
     ),
     "a field is empty": (
-        SUITE.replace(" A user", ""),
+        SUITE.replace(" They ask", ""),
         RUN,
-        "suite.yaml, line 3, field scenarios.0.given: found nothing; give a text, in quotes.",
+        "suite.yaml, line 4, field scenarios.0.when: found nothing; give a text, in quotes.",
     ),
     "a scorer of one's own is a number": (
         SUITE.replace("expected_behavior: It answers", "scorer: needless_app:NUMBER"),

@@ -24,6 +24,7 @@ from simeval.suites.apps.socket_app import SocketApp
 
 _PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
 _FAMILY = re.compile(r"(gpt|claude|gemini|gemma|mistral|llama|command|deepseek|qwen|grok|phi)", re.IGNORECASE)
+_IN_FILE = re.compile(r"(?P<folder>(?:[^:]*/)?)(?P<module>\w+)(?P<suffix>(?:\.py)?):(?P<name>[\w.]+)")
 _MODEL = re.compile(r"^(gpt|chatgpt|claude|gemini|mistral|llama|command|deepseek|qwen|grok|o\d)[\w.]*-", re.IGNORECASE)
 
 
@@ -129,6 +130,7 @@ def app_of(named: object) -> Callable[..., Any] | str:
     protocol, _, rest = named.partition(":")
     if protocol in _PROTOCOLS:
         return _PROTOCOLS[protocol](rest)
+    named = _with_module(named)
     _refuse_look_alikes(named)
     if names_object(named):
         return app_of(load_object(named, what="app"))
@@ -141,6 +143,22 @@ def app_of(named: object) -> Callable[..., Any] | str:
         provider = _PROVIDERS.get(known[1].lower(), "openai")
         do = f"name a model with its provider, such as {provider}/{named}"
     raise DefinitionError(f"app {named!r}", found="this is neither a handler nor a model", do=do)
+
+
+def _with_module(named: str) -> str:
+    """Return a handler in a file (FOLDER/FILE:HANDLER) as MODULE:HANDLER, which can be imported then; others as is."""
+    found = _IN_FILE.fullmatch(named)
+    if found is None or not (found["folder"] or found["suffix"]):
+        return named
+    file = Path(found["folder"], f"{found['module']}.py")
+    beside = next((Path(each) for each in ("", *sys.path) if Path(each, file).is_file()), None)
+    if beside is None:
+        return named
+    within = file.parent.parts
+    if all(part.isidentifier() for part in within):
+        return ":".join([".".join([*within, found["module"]]), found["name"]])
+    import_from(beside / file.parent)
+    return f"{found['module']}:{found['name']}"
 
 
 def as_app(found: Any) -> Any:
