@@ -37,6 +37,7 @@ _OPEN_HEADERS = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-type", "http-referer"}
     | {"origin", "referer", "user-agent", "x-title"}
 )
+_BASES = re.compile(r"BASE(?:_URL)?$|_ENDPOINT$", re.IGNORECASE)  # variables with the address of a model
 _PASSWORD = re.compile(r"://[^\s/:@]{0,100}:([^\s/@]+)@")
 _KEPT_IN_URLS = ("", "/", "?/:@-._~!$'()*,")  # characters that clients leave as they are in a query
 _NAMED_VALUE = re.compile(r"=\s*\"?([^\";,\s]+)")  # in a header: of a cookie, for instance
@@ -118,6 +119,7 @@ class Redactor:
         values = list(values)
         environment = [value for name, value in os.environ.items() if _NAMES.search(name)]
         environment += [part for value in os.environ.values() if "://" in value for part in _PASSWORD.findall(value)]
+        environment += [part for name, value in os.environ.items() if _BASES.search(name) for part in secrets_in(value)]
         known = {str(value) for value in (*values, *environment) if value}
         given = {str(value) for value in values if len(str(value)) >= SHORTEST_LEARNT and _DIGIT.search(str(value))}
         found = {form for value in known if value in given or _is_secret(value) for form in _forms(value)}

@@ -105,6 +105,20 @@ def test_a_text_is_cleaned_at_once(parts: list[str]) -> None:
     assert Redactor().clean(once) == once
 
 
+def test_the_query_of_a_models_address_in_the_environment_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = {
+        "OPENAI_BASE_URL": "https://models.example/v1?sig=plum-tree-42",
+        "OPENAI_API_BASE": "https://models.example/v1?sig=pear-tree-42",
+        "AZURE_ENDPOINT": "https://models.example/v1?sig=fig-tree-4242",
+        "DOCS_URL": "https://docs.example?page=first-page",
+    }
+    monkeypatch.setattr("os.environ", addresses)
+
+    cleaned = Redactor.of([]).clean("plum-tree-42 pear-tree-42 fig-tree-4242 first-page")
+
+    assert cleaned == f"{MASK} {MASK} {MASK} first-page"
+
+
 def test_the_values_of_options_and_of_the_environments_secrets_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.environ", {"SHOP_TOKEN": "swordfish!", "API_KEY_2": "open sesame", "HOME": "/home/someone"})
 
