@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from simeval.errors import DefinitionError
 
@@ -21,11 +21,26 @@ MOST_ASKED = 3  # names that may have been meant
 LIKELY, AS_LIKELY, WORD_WEIGHT, PART_WEIGHT = 0.7, 0.05, 0.3, 0.8
 LONGEST_FOUND = 200  # characters of a value that are shown
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+SAME: Mapping[str, str] = {  # other names of fields, which options and engines have
+    "alpha": "significance_level",
+    "rpm": "requests_per_minute",
+    "samples": "sample_size",
+    "tpm": "tokens_per_minute",
+    "user_simulator_model": "user_model",
+}
 LARGEST_SAMPLE = 10_000  # trials of one scenario; boundaries of larger designs would take many seconds
 
 
 class UnknownField(DefinitionError):
     """A mapping has a field that it cannot have: its name is wrong, and not its value."""
+
+
+def own_name(key: Any, names: Sequence[str]) -> Any:
+    """Return the field that a name in a file means, which may be written as an option is, or in camel case."""
+    if not isinstance(key, str) or key in names:
+        return key
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
+    return next((name for name in (snake, SAME.get(snake)) if name in names), key)
 
 
 def parts_of(where: str) -> list[str]:

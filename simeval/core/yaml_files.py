@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simeval.core.validation import ONE_OF, WORDS_READ, UnknownField, parts_of, plain
+from simeval.core.validation import ONE_OF, WORDS_READ, UnknownField, own_name, parts_of, plain
 from simeval.errors import DefinitionError, SuiteFileError
 
 if TYPE_CHECKING:
@@ -393,7 +393,9 @@ def _at(node: yaml.Node | None, place: Sequence[int | str]) -> yaml.Node | None:
 
 def _child(node: yaml.Node | None, step: int | str) -> yaml.Node | None:
     if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == step), None)
+        named = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        others = (value for key, value in named.items() if own_name(key, [str(step)]) == step)
+        return named[step] if step in named else next(others, None)
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         found: yaml.Node = node.value[step]
         return found

@@ -5,7 +5,6 @@ refusal is a mistake at its place in the file.
 """
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import partial, reduce
@@ -26,18 +25,11 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import WORDS_READ, UnknownField, closest, meant_for, nearest, parts_of
+from simeval.core.validation import WORDS_READ, UnknownField, closest, meant_for, nearest, own_name, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
 NOWHERE: Mapping[str, str] = {}
-SAME: Mapping[str, str] = {  # other names of fields, which options and engines have
-    "alpha": "significance_level",
-    "rpm": "requests_per_minute",
-    "samples": "sample_size",
-    "tpm": "tokens_per_minute",
-    "user_simulator_model": "user_model",
-}
 HERE = ""  # in an error, the value that is read
 Form = Any  # a pydantic type: the values allowed in a file, and their conversion
 
@@ -118,15 +110,8 @@ def by_own_names(found: Any, names: Sequence[str]) -> Any:
     """Return a mapping by the names of its fields, which may be written as options are, or in camel case."""
     if not isinstance(found, Mapping):
         return found
-    own = [_own_name(key, names) for key in found]
+    own = [own_name(key, names) for key in found]
     return dict(zip(own, found.values(), strict=True)) if own != [*found] and len({*own}) == len(own) else found
-
-
-def _own_name(key: Any, names: Sequence[str]) -> Any:
-    if not isinstance(key, str) or key in names:
-        return key
-    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
-    return next((name for name in (snake, SAME.get(snake)) if name in names), key)
 
 
 def validated(

@@ -373,6 +373,7 @@ _NOT_OF_SCENARIO = {  # fields that users may write in a scenario, and what to d
     if name not in {each.name for each in fields(ScenarioTest)}
 }
 _SCENARIO: Form = FORMS.record(ScenarioTest, _OF_SCENARIO, TEXTS, elsewhere=_NOT_OF_SCENARIO)
+FIELDS_OF_SETTINGS = [*_SETTINGS]
 FIELDS_OF_SCENARIOS = [each.name for each in fields(ScenarioTest)]
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
@@ -434,6 +435,7 @@ _OF_FILE: Mapping[str, Form] = {
     **_CAST,
     **DEFAULTS_OF_SCENARIOS,
 }
+FIELDS_OF_FILES = [*_OF_FILE]
 _UNDER_SETTINGS = {each.name: _place_of(each, "put it under `settings`") for each in fields(Settings)}
 FILE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     mapping("suite", _OF_FILE, required=["scenarios"], elsewhere=_UNDER_SETTINGS, config=WHEN_READ)

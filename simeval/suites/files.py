@@ -26,7 +26,9 @@ from simeval.suites.definitions import (
     ATTACKS,
     DEFAULTS_OF_SCENARIOS,
     EXPECTATIONS,
+    FIELDS_OF_FILES,
     FIELDS_OF_SCENARIOS,
+    FIELDS_OF_SETTINGS,
     FILE,
     FILE_OF_ATTACKS,
     SCENARIOS,
@@ -47,6 +49,14 @@ def slips_in(path: Path, node: Any, file: Any, *, skip: int) -> Iterator[SuiteFi
     yield from _twins(path, node, file, skip=skip)
     yield from _said_twice(path, node, file)
     yield from _wrong_files(path, node, file)
+
+
+def _by_own_names(file: Any) -> Any:
+    """Return a file, and its settings, by the names of their fields."""
+    named = by_own_names(file, FIELDS_OF_FILES)
+    if not isinstance(named, Mapping) or "settings" not in named:
+        return named
+    return {**named, "settings": by_own_names(named["settings"], FIELDS_OF_SETTINGS)}
 
 
 def torn(file: Any) -> tuple[int, str] | None:
@@ -292,7 +302,7 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, path.parent, usable=not errors)
     except ValidationError as error:
         errors.append(error)
-    others += slips_in(path, node, wrapped, skip=skip)
+    others += slips_in(path, node, _by_own_names(wrapped), skip=skip)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
     if others:

@@ -8,7 +8,7 @@ from typing import Any
 
 from simeval.core.setting_field import NO_STORE
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import parts_of, plain, require
+from simeval.core.validation import own_name, parts_of, plain, require
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.suites.cast import ROLES, Cast, Place
 
@@ -122,7 +122,8 @@ def _mistake(detail: Any, table: Any, text: str) -> SuiteFileError:
 def _line_of(names: Sequence[str], text: str) -> int:
     """Return the line, from 1, of a setting of the table, or of the nearest part of it."""
     there = max(text.find(f"[tool.{TOOL}"), 0)
-    for name in names or [TOOL]:
+    keys = {own_name(key, names): key for key in re.findall(r"^[ \t]*[\"']?(\w+)", text[there:], re.MULTILINE)[::-1]}
+    for name in [keys.get(name, name) for name in names] or [TOOL]:
         own = re.compile(rf"^[ \t]*(?:\[?tool\.{TOOL}\.)?[\"']?{re.escape(name)}\b", re.MULTILINE).search(text, there)
         any_place = own or re.compile(rf"\b{re.escape(name)}\b").search(text, there)
         there = any_place.start() if any_place else there

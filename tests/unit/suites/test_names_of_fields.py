@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from simeval.errors import DefinitionError
 from simeval.suites.files import load_suite
+from simeval.suites.project import read_project
 
 SUITE = """
 samples: 30
@@ -61,3 +63,25 @@ def test_a_field_that_is_there_by_both_names_is_refused(path: Path) -> None:
 
     with pytest.raises(Exception, match="there is no field 'samples'"):
         load_suite(str(path))
+
+
+def test_a_mistake_is_named_at_its_line_whatever_name_its_field_has(path: Path) -> None:
+    path.write_text(SUITE.replace("sampleSize: 40", "sampleSize: -4"))
+
+    with pytest.raises(DefinitionError, match=r"line 8, field scenarios\.0\.sample_size: found -4"):
+        load_suite(str(path))
+
+
+def test_a_judge_that_is_given_twice_is_refused_by_any_name(path: Path) -> None:
+    twice = "judgeModel: offline/judge\njudge: {first: offline/judge, escalate: {to: offline/other, when: 0.5}}\n"
+    path.write_text(twice + SUITE)
+
+    with pytest.raises(DefinitionError, match="leave judge_model out: judge says it"):
+        load_suite(str(path))
+
+
+def test_a_mistake_of_a_project_is_named_at_its_line_whatever_name_its_field_has(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.simeval]\nrpm = 9\nalpha = 3\n")
+
+    with pytest.raises(DefinitionError, match=r"line 3, field tool\.simeval\.significance_level: found 3"):
+        read_project(tmp_path)
