@@ -79,6 +79,8 @@ class Evaluator(AnswersOriginals, ABC):
         do = "use it with a requirement on a share of conversations"
         require(isinstance(rule, ShareEvaluator), f"{name}.standard", found="people", do=do)
         assert isinstance(rule, ShareEvaluator)
+        do = f"use a level above {people.GAMMA:g}: no number of labels can prove it at this one"
+        require(self.alpha > people.GAMMA, f"{name}.significance_level", found=self.alpha, do=do)
         least = people.least_labels(rule.required_share, alpha=self.alpha)
         do = f"give {least} or more: fewer cannot prove it, even if people call all of them good"
         require(self.labels_wanted >= least, f"{name}.labels", found=self.labels_wanted, do=do)
