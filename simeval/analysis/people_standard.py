@@ -217,4 +217,6 @@ def _open(asked: _Asked, missing: int) -> str:
     """Say why nothing is concluded yet; empty where it is."""
     if not asked.ended:
         return "the run ended before all of its conversations: resume it, then label"
+    if not asked.counted:
+        return "none of its conversations counts: the app failed on all of them"
     return f"{missing} labels are missing: `simeval people label` goes on" if missing else ""

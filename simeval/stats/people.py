@@ -54,6 +54,8 @@ class PeopleTest:
 
     def deal(self, judged_good: int) -> Labelled:
         """Return how many labels the trials judged good get, and those judged bad; each is a random subset."""
+        if not self.judged:
+            return Labelled(0, 0)
         share, judged_bad = judged_good / self.judged, self.judged - judged_good
         bad = min(floor(_share_of_bad(share, self.bar) * self.labels + 0.5), judged_bad)
         if 1 - self.bar < share < 1:

@@ -10,6 +10,7 @@ import pytest
 from simeval.analysis.judge_agreement import agreement
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
 from simeval.analysis.labels import labels_of, skipped_in
+from simeval.analysis.people_standard import people_verdicts
 from simeval.analysis.saved_run import read_suite
 from simeval.stats.people import Labelled
 from simeval.store.database import Database
@@ -122,6 +123,22 @@ def test_trials_that_nobody_can_tell_count_against_both_sides(folder: Path) -> N
     assert report.people[0].p_value_fail > 0.05
 
 
+def test_a_scenario_without_a_conversation_that_counts_leaves_the_others_their_labels(folder: Path) -> None:
+    found = json.loads((folder / "run.json").read_text())
+    lost = json.loads(json.dumps(found["scenarios"][0])) | {"title": "App fails"}
+    lost["expectations"][0]["verdicts"][0]["chart"] |= {"met": [], "excluded": list(range(80))}
+    document = read_suite(found | {"scenarios": [lost, *found["scenarios"]]}, "run")
+
+    dealt = label_items(document, {}, label=None, size=5)
+    verdicts = people_verdicts(document, {})
+
+    assert {item.scenario for item in dealt} == {"Bot tracks orders"}
+    assert [each.why.partition(":")[0] for each in verdicts] == [
+        "none of its conversations counts",
+        "30 labels are missing",
+    ]
+
+
 def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
     planned = simeval(folder, "people", "label", "last", "--plan")
 
@@ -134,6 +151,10 @@ def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
     ("change", "told"),
     [
         (("labels: 30", "labels: 10"), "labels: found 10; give 14 or more"),
+        (
+            ("sample_size: 80", "sample_size: 80\nsignificance_level: 0.0005"),
+            "significance_level: found 0.0005; use a level above 0.0005",
+        ),
         (
             ("success_rate, min_proportion: 0.8", "mean, at_least: 5, bounds: [1, 10]"),
             "standard: found 'people'; use it with a requirement on a share",
