@@ -184,21 +184,24 @@ def _markdown(runs: Runs, run_id: str, store: str, baseline: str | None) -> str:
     return run_markdown(page, more=more)
 
 
-def _page(runs: Runs, run_id: str, kept: Kept) -> Document | None:
-    """Return the document of a run for a screen; None if an older version kept too little."""
+def _page(runs: Runs, run_id: str, kept: Kept, *, brief: bool = False) -> Document | None:
+    """Return the document of a run for a screen; None if an older version kept too little.
+
+    The outcome of an experiment, which is all that a `brief` screen shows, was always kept.
+    """
     from pydantic import ValidationError  # most commands never need it
 
     try:
         page = runs.document(run_id, kept)
     except (ValidationError, KeyError):
         return None
-    return page if page.has_words else None
+    return page if page.has_words or (brief and isinstance(page, ExperimentDocument)) else None
 
 
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the screen after a run or, if it has not ended, its progress."""
     try:
-        page = _page(runs, run_id, "worst")
+        page = _page(runs, run_id, "worst", brief=wanted.quiet)
         if page is None:
             return runs.report(run_id)
         if isinstance(page, ExperimentDocument):

@@ -140,3 +140,11 @@ async def test_feedback_of_an_older_store_stays_and_labels_come_beside_it(store:
         ("new", "person", 0.5),
         ("old", "", None),
     ]
+
+
+def test_the_outcome_of_an_older_experiment_is_one_line(store: Path) -> None:
+    shown = simeval(store.parent, "show", GOOD, "--store", store.name, "--quiet")
+
+    assert shown.returncode == 0, shown.stderr
+    assert len(shown.stdout.splitlines()) == 1
+    assert "dataset" in shown.stdout
