@@ -79,6 +79,7 @@ def read_result(source: Source, where: str) -> Saved:
     Raises DefinitionError naming `where` and the key that is at fault.
     """
     if isinstance(source, (RunDocument, ExperimentDocument)):
+        _require_outcomes(source, where)
         return source
     if isinstance(source, (str, Path)):
         if len(Path(source).parts) == 1 and not Path(source).suffix:
@@ -101,10 +102,7 @@ def read_result(source: Source, where: str) -> Saved:
 def _read(found: Any, where: str) -> Saved:
     """Return the document of a machine-readable result. Raises DefinitionError."""
     try:
-        _require_charts(found, where)
         read: Saved = read_document(found)
-    except DefinitionError:
-        raise
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -117,15 +115,18 @@ def _read(found: Any, where: str) -> Saved:
         raise DefinitionError(where, found=f"it cannot be read ({error})", do=AS_WRITTEN) from error
     if isinstance(read, ExperimentDocument) and not isinstance(found.get("examples"), Mapping):
         raise DefinitionError(where, found="the key examples is missing", do=AS_WRITTEN)
+    _require_outcomes(read, where)
     return read
 
 
-def _require_charts(found: Mapping[str, Any], where: str) -> None:
-    """Raise DefinitionError for a verdict of a suite without the outcomes of its trials: older results have none."""
-    for place, scenario in enumerate(found.get("scenarios", ())):
-        for number, expectation in enumerate(scenario.get("expectations", ())):
-            for at, verdict in enumerate(expectation["verdicts"]):
-                if "chart" not in verdict:
+def _require_outcomes(read: Saved, where: str) -> None:
+    """Raise DefinitionError for a suite's verdict without the outcomes of its trials: older results have none."""
+    if isinstance(read, ExperimentDocument):
+        return
+    for place, scenario in enumerate(read.scenarios):
+        for number, expectation in enumerate(scenario.expectations):
+            for at, verdict in enumerate(expectation.verdicts):
+                if verdict.lacks_outcomes:
                     key = f"scenarios.{place}.expectations.{number}.verdicts.{at}.chart"
                     raise DefinitionError(where, found=f"the key {key} is missing", do=AS_WRITTEN)
 

@@ -59,7 +59,8 @@ class Requirement(Verdict):
     `said` is the observation and the requirement in a sentence. `observed` and `required` are the estimate and the bar
     in words, `range` is the interval, `ends` are the ends of the bar's scale. `missed` are the scores that do not meet
     it, if no cut tells. `least` is the smallest number of trials that can prove it, `met` the shares of conversations
-    that met it and must: both are known only to a live result. `by_people` is set if it is on the rate of people.
+    that met it and must: both are known only to a live result. `by_people` is set if it is on the rate of people,
+    `lacks_outcomes` if an older version did not keep which trials met it.
     """
 
     outcome: Outcome = "inconclusive"
@@ -77,6 +78,7 @@ class Requirement(Verdict):
     least: int = 0
     met: tuple[float, float] | None = None
     by_people: PeopleStandard | None = None
+    lacks_outcomes: bool = False
 
     @classmethod
     def of(

@@ -169,7 +169,7 @@ def encode_expectation(found: ExpectationDocument) -> Json:
         **({"controls": list(found.controls)} if found.controls else {}),
         **({"warnings": [*found.warnings]} if found.warnings else {}),
         "outcome": found.outcome,
-        "verdicts": [{**encode_verdict(each), **_encode_words(each)} for each in found.verdicts],
+        "verdicts": [_encode_requirement(each) for each in found.verdicts],
         "scores": plain(found.scores),
         **_encode_findings(found),
     }
@@ -179,6 +179,13 @@ def _encode_findings(found: Described) -> Json:
     """Return the sentences of findings, and their numbers by their names."""
     described = {"described": found.described} if found.described else {}
     return {**described, **{each.name: plain(each.numbers) for each in found.findings if each.name}}
+
+
+def _encode_requirement(found: Requirement) -> Json:
+    encoded = {**encode_verdict(found), **_encode_words(found)}
+    if found.lacks_outcomes:
+        del encoded["chart"]
+    return encoded
 
 
 def _encode_words(found: Requirement) -> Json:

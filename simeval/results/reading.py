@@ -105,7 +105,7 @@ def _findings(found: Mapping[str, Any]) -> list[Finding]:
 
 def _verdict(found: Mapping[str, Any]) -> Json:
     bar, interval = found.get("bar") or {}, found.get("confidence_interval")
-    opened = {**found, "ends": bar.get("ends")}
+    opened = {**found, "ends": bar.get("ends"), "lacks_outcomes": "chart" not in found}
     if interval is not None:
         low, high = interval
         opened["confidence_interval"] = (-inf if low is None else low, inf if high is None else high)

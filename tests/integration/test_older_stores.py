@@ -148,3 +148,16 @@ def test_the_outcome_of_an_older_experiment_is_one_line(store: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert len(shown.stdout.splitlines()) == 1
     assert "dataset" in shown.stdout
+
+
+def test_runs_that_did_not_keep_which_trials_met_a_requirement_are_not_compared(store: Path) -> None:
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("UPDATE scenarios SET result = replace(result, '\"chart\":', '\"unknown\":')")
+        connection.commit()
+
+    compared = simeval(store.parent, "compare", STOPPED, FINISHED, "--store", store.name)
+    written = simeval(store.parent, "show", FINISHED, "--store", store.name, "--json", "-")
+
+    assert compared.returncode == 2
+    assert "chart is missing" in " ".join(compared.stderr.split())
+    assert '"chart"' not in written.stdout
