@@ -52,11 +52,17 @@ def slips_in(path: Path, node: Any, file: Any, *, skip: int) -> Iterator[SuiteFi
 
 
 def _by_own_names(file: Any) -> Any:
-    """Return a file, and its settings, by the names of their fields."""
-    named = by_own_names(file, FIELDS_OF_FILES)
-    if not isinstance(named, Mapping) or "settings" not in named:
+    """Return a file, its settings and its scenarios by the names of their fields."""
+    if not isinstance(named := by_own_names(file, FIELDS_OF_FILES), Mapping):
         return named
-    return {**named, "settings": by_own_names(named["settings"], FIELDS_OF_SETTINGS)}
+    found = {**named}
+    if "settings" in found:
+        found["settings"] = by_own_names(found["settings"], FIELDS_OF_SETTINGS)
+    if isinstance(listed := found.get("scenarios"), list):
+        found["scenarios"] = [by_own_names(each, FIELDS_OF_SCENARIOS) for each in listed]
+    elif listed is not None:
+        found["scenarios"] = by_own_names(listed, FIELDS_OF_SCENARIOS)
+    return found
 
 
 def torn(file: Any) -> tuple[int, str] | None:
@@ -282,7 +288,7 @@ def _read(path: Path) -> _File:
         do = "write its tests as a scenario's cases: and its provider as app:; `simeval init` begins a suite"
         raise SuiteFileError(str(path), line=1, field="", found="this is a file of promptfoo", do=do)
     listed = isinstance(data, list)
-    wrapped, skip = {"scenarios": data} if listed else data, 1 if listed else 0
+    wrapped, skip = _by_own_names({"scenarios": data} if listed else data), 1 if listed else 0
     if torn_at := torn(wrapped):
         found = f"a dash begins a new scenario here, which has {torn_at[1]!r} and no title"
         do = "leave the dash out where this belongs to the scenario before it"
@@ -302,7 +308,7 @@ def _read(path: Path) -> _File:
         made = _scenarios_in(file, path.parent, usable=not errors)
     except ValidationError as error:
         errors.append(error)
-    others += slips_in(path, node, _by_own_names(wrapped), skip=skip)
+    others += slips_in(path, node, wrapped, skip=skip)
     if errors:
         raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
     if others:

@@ -85,3 +85,10 @@ def test_a_mistake_of_a_project_is_named_at_its_line_whatever_name_its_field_has
 
     with pytest.raises(DefinitionError, match=r"line 3, field tool\.simeval\.significance_level: found 3"):
         read_project(tmp_path)
+
+
+def test_two_scenarios_of_one_title_are_refused_by_any_name_of_the_field(path: Path) -> None:
+    path.write_text(SUITE.replace("title: First", "Title: Same").replace("title: Second", "title: Same"))
+
+    with pytest.raises(DefinitionError, match="there is another scenario with the title 'Same'"):
+        load_suite(str(path))
