@@ -59,7 +59,13 @@ def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) ->
 
 
 def _scenarios(runs: Runs, run_id: str) -> Sequence[ScenarioDocument]:
-    found = runs.head(run_id)
+    """Return the scenarios of a run; none of an experiment, and none if an older version kept too little."""
+    from pydantic import ValidationError  # most runs do not look back
+
+    try:
+        found = runs.head(run_id)
+    except (ValidationError, KeyError):
+        return ()
     return found.scenarios if isinstance(found, RunDocument) else ()
 
 

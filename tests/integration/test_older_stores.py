@@ -15,6 +15,7 @@ from simeval import Engine, dataset_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
+from simeval.store.history import past_outcomes
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.command_line import simeval
 
@@ -161,3 +162,16 @@ def test_runs_that_did_not_keep_which_trials_met_a_requirement_are_not_compared(
     assert compared.returncode == 2
     assert "chart is missing" in " ".join(compared.stderr.split())
     assert '"chart"' not in written.stdout
+
+
+def test_the_past_of_scenarios_leaves_out_a_run_of_which_too_little_was_kept(store: Path) -> None:
+    with closing(sqlite3.connect(store)) as connection:
+        command = "UPDATE scenarios SET result = replace(result, '\"sample_size\":', '\"unknown\":') WHERE run_id = ?"
+        connection.execute(command, (STOPPED,))
+        connection.commit()
+    database = Database(str(store))
+
+    past = [set(each) for each in past_outcomes(database) if each]
+    database.close()
+
+    assert past == [{"The bot says what it does", "The bot is short"}]
