@@ -140,8 +140,11 @@ def _planned(asked: _Asked, judge: Judge) -> str:
     share = good / max(1, test.judged)
     rate, chances, dealt = judge.rate(share), judge.chances(share), test.deal(good)
     kinds = f"{dealt.good} of those it calls good and {dealt.bad} of those it calls bad"
+    head = f"{asked.key[0]}: {asked.key[1]}: people would find at least {show_share(test.bar)} good"
+    if why := _open(asked, 0):
+        return _wrapped([head, f"  {why}"])
     lines = [
-        f"{asked.key[0]}: {asked.key[1]}: people would find at least {show_share(test.bar)} good",
+        head,
         f"  the judge calls {good} of {test.judged} good; people label {dealt.total}: {kinds}",
         f"  if it is right in {show_share(judge.sensitivity)} of what is good and {show_share(judge.specificity)} of "
         f"what is bad, people would find {show_share(round(rate, 3))} good",

@@ -189,11 +189,11 @@ def _page(runs: Runs, run_id: str, kept: Kept, *, brief: bool = False) -> Docume
 
     The outcome of an experiment, which is all that a `brief` screen shows, was always kept.
     """
-    from pydantic import ValidationError  # most commands never need it
+    from simeval.store.documents import UnreadableResult  # most commands never need it
 
     try:
         page = runs.document(run_id, kept)
-    except (ValidationError, KeyError):
+    except UnreadableResult:
         return None
     return page if page.has_words or (brief and isinstance(page, ExperimentDocument)) else None
 

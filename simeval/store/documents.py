@@ -8,6 +8,7 @@ from typing import Any
 from simeval.core.run_records import Usage
 from simeval.core.serialization import Json
 from simeval.core.trial import Judgement, Kept
+from simeval.errors import DefinitionError
 from simeval.results.document import (
     Document,
     ExpectationDocument,
@@ -22,12 +23,21 @@ from simeval.store.text_encoding import from_json
 Row = Mapping[str, Any]
 
 
+class UnreadableResult(DefinitionError):
+    """The stored result of a run is not one that this version reads."""
+
+
 def ended_document(run: Row, scenarios: Sequence[Row]) -> Document:
-    """Return the document of a run that has ended, without its trials."""
+    """Return the document of a run that has ended, without its trials. Raises UnreadableResult."""
     result: Json = from_json(run["result"])
     if "metrics" not in result:
         result["scenarios"] = [from_json(row["result"]) for row in scenarios]
-    return read_document(result)
+    try:
+        return read_document(result)
+    except (ValueError, KeyError, TypeError) as error:  # pydantic's ValidationError is a ValueError
+        do = "look at it with the version that wrote it"
+        found = f"this version cannot read its result, of simeval {result.get('simeval', '?')}"
+        raise UnreadableResult(f"run {run['run_id']}", found=found, do=do) from error
 
 
 def begun_document(

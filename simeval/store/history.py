@@ -60,11 +60,11 @@ def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) ->
 
 def _scenarios(runs: Runs, run_id: str) -> Sequence[ScenarioDocument]:
     """Return the scenarios of a run; none of an experiment, and none if an older version kept too little."""
-    from pydantic import ValidationError  # most runs do not look back
+    from simeval.store.documents import UnreadableResult  # most runs do not look back
 
     try:
         found = runs.head(run_id)
-    except (ValidationError, KeyError):
+    except UnreadableResult:
         return ()
     return found.scenarios if isinstance(found, RunDocument) else ()
 

@@ -287,7 +287,10 @@ def plan_suite(scenarios: "Sequence[ScenarioTest]", settings: Settings, *, true_
                 test = used.running_test(size, stop=settings.stop_mode)
                 rule = used.rule
                 forecast: tuple[float | None, ...] = (None, None, None)
-                if isinstance(rule, ShareEvaluator):
+                is_of_people = used.standard == "people"
+                if is_of_people:
+                    forecast = (None, None, float(size))
+                elif isinstance(rule, ShareEvaluator):
                     rate = true_rate or rule.expected_rate or (1 + rule.required_share) / 2
                     forecast = (rate, *_forecast(rule, size, rate, settings))
                 found.append(
@@ -295,7 +298,9 @@ def plan_suite(scenarios: "Sequence[ScenarioTest]", settings: Settings, *, true_
                         scenario=scenario.title,
                         requirement=f"{label}: {used.describe()}",
                         sample_size=size,
-                        acceptance=test.acceptance().removeprefix("passes with "),
+                        acceptance=f"what {used.labels_wanted} labels of people prove"
+                        if is_of_people
+                        else test.acceptance().removeprefix("passes with "),
                         true_rate=forecast[0],
                         prob_pass=forecast[1],
                         expected_trials=forecast[2],

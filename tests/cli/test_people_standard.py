@@ -171,3 +171,11 @@ def test_a_standard_that_nothing_can_be_proven_by_is_refused(
 
     assert run.returncode == 2
     assert told in " ".join(run.stderr.split())
+
+
+def test_a_plan_of_the_suite_promises_nothing_for_what_people_decide(folder: Path) -> None:
+    planned = simeval(folder, "plan", "suite.yaml")
+
+    assert planned.returncode == 0, planned.stderr
+    assert "30 labels of people prove" in " ".join(planned.stdout.split())
+    assert "80 trials" in planned.stdout

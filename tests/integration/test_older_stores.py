@@ -175,3 +175,17 @@ def test_the_past_of_scenarios_leaves_out_a_run_of_which_too_little_was_kept(sto
     database.close()
 
     assert past == [{"The bot says what it does", "The bot is short"}]
+
+
+@pytest.mark.parametrize("command", [("compare", STOPPED, FINISHED), ("people", "label", STOPPED)])
+def test_a_run_of_which_too_little_was_kept_is_refused_with_a_sentence(store: Path, command: tuple[str, ...]) -> None:
+    with closing(sqlite3.connect(store)) as connection:
+        change = "UPDATE scenarios SET result = replace(result, '\"sample_size\":', '\"unknown\":') WHERE run_id = ?"
+        connection.execute(change, (STOPPED,))
+        connection.commit()
+
+    refused = simeval(store.parent, *command, "--store", store.name)
+
+    assert refused.returncode == 2
+    told = " ".join(refused.stderr.split())
+    assert "this version cannot read its result" in told or "there is nobody to ask" in told
