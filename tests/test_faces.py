@@ -24,7 +24,7 @@ from simeval.results.document import Document
 from simeval.results.experiment import ExperimentResult
 from simeval.results.rows import Row
 from simeval.results.selection import Selection
-from simeval.results.suite import EvaluationResult, RunRecord
+from simeval.results.suite import RunRecord, ScenarioResult
 from simeval.store.database import Database
 from simeval.store.journal import Entry, RunResult
 from simeval.suites.apps.http_app import HttpApp
@@ -48,7 +48,7 @@ CHECKED = {
     "Database": Database,
     "Journal": Journal,
     "Evaluator": Evaluator,
-    "EvaluationResult": EvaluationResult,
+    "ScenarioResult": ScenarioResult,
     "ExperimentResult": ExperimentResult,
     "RunRecord": RunRecord,
     "Entry": Entry,
@@ -61,10 +61,12 @@ CHECKED = {
 }
 # only the engine makes what these are of
 OLDER_NAMES = {
+    "EvaluationResult": "ScenarioResult",
+    "Judgement": "TrialResult",
     "SavedRun": "RunDocument",
     "SavedScenario": "ScenarioDocument",
     "SavedExperiment": "ExperimentDocument",
-    "SavedTrial": "Judgement",
+    "SavedTrial": "TrialResult",
 }
 NOT_OF_USERS = {
     "CanaryFinding",

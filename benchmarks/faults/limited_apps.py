@@ -23,7 +23,7 @@ from zlib import crc32
 import anyio
 from aiohttp import web
 
-from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, WritingStyleConfig
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest, WritingStyleConfig
 from simeval.suites import Before, HttpApp
 from simeval.testing import ScriptedModel, user_reply
 from tests.support.at_the_bar import is_good
@@ -119,7 +119,7 @@ async def verdict(limit: str, share: float, concurrency: int, seed: int) -> tupl
     return said(result), known.refused
 
 
-def said(result: EvaluationResult) -> str:
+def said(result: ScenarioResult) -> str:
     [verdict] = result.verdicts
     return f"{result.outcome}, {verdict.estimate:.1%} of {verdict.n}, {verdict.missing} missing"
 

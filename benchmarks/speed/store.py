@@ -21,7 +21,7 @@ from time import perf_counter, process_time, sleep
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Start
-from simeval.core.trial import Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Score, Trial, TrialConversation, TrialResult
 from simeval.results.entries import encode_entry
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.database import Database
@@ -182,10 +182,10 @@ def _held(number: int) -> TrialConversation:
     return TrialConversation(trial, Conversation(messages=messages, writing_style=STYLE))
 
 
-def _judged(held: TrialConversation) -> Judgement:
+def _judged(held: TrialConversation) -> TrialResult:
     score = Score(value=8.0, reasoning=TEXT[:100])
     results = (score,) * (1 + held.trial.index % 2)
-    return Judgement(trial=held.trial, conversation=held.conversation, results=results)
+    return TrialResult(trial=held.trial, conversation=held.conversation, results=results)
 
 
 def _batches(entries: Sequence[Entry], size: int) -> Iterator[Sequence[Entry]]:

@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from benchmarks.statistics import cuts
 from benchmarks.statistics.at_the_bar_cells import ALPHA, CELLS, IN_FLIGHT, Cell
-from simeval import EvaluationResult
+from simeval import ScenarioResult
 from simeval.core import seeds
 from simeval.core.logs import configure_logging
 from simeval.stats.binomial import clopper_pearson
@@ -55,7 +55,7 @@ class Counted:
 def measure(cell: Cell, scenarios: int, in_flight: int = IN_FLIGHT) -> Counted:
     """Measure a cell on so many scenarios, or runs, with a part of the scenarios in each run."""
     configure_logging("ERROR")  # its watchdog sees a clock stand still
-    runs: list[list[EvaluationResult]] = []
+    runs: list[list[ScenarioResult]] = []
     with ExitStack() as patches:
         patches.enter_context(patch.object(anyio.to_thread, "run_sync", cuts.at_once))
         wanted = scenarios * cell.at_once if cell.by_run else scenarios

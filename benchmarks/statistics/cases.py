@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.statistics.cuts import at_once
-from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, scorer
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest, scorer
 from simeval.core.conversation import Conversation
 from simeval.core.logs import configure_logging
 from simeval.core.trial import Score
@@ -100,7 +100,7 @@ def is_good(conversation: Conversation) -> bool:
 
 async def run(
     rates: Sequence[float], scenarios: int, in_flight: int, store: Path, *, is_cut: bool
-) -> list[EvaluationResult]:
+) -> list[ScenarioResult]:
     """Run scenarios whose cases succeed at these rates; where `is_cut`, end that at a random moment and resume it."""
     rule = ProportionEvaluator(min_proportion=sum(rates) / len(rates), significance_level=LEVEL)
     suite = [
@@ -145,15 +145,15 @@ async def _end_after(engine: Engine, seconds: float) -> None:
     engine.end("cut off")
 
 
-def measure(rates: Sequence[float], scenarios: int, in_flight: int, *, is_cut: bool) -> list[EvaluationResult]:
+def measure(rates: Sequence[float], scenarios: int, in_flight: int, *, is_cut: bool) -> list[ScenarioResult]:
     """Return the results of so many scenarios, a part of them at a time, on a clock that jumps."""
     configure_logging("ERROR")
-    results: list[EvaluationResult] = []
+    results: list[ScenarioResult] = []
     with tempfile.TemporaryDirectory() as folder, patch.object(anyio.to_thread, "run_sync", at_once):
         for part in range(-(-scenarios // PART)):
             size = min(PART, scenarios - part * PART)
 
-            async def work(number: int = part, size: int = size) -> list[EvaluationResult]:
+            async def work(number: int = part, size: int = size) -> list[ScenarioResult]:
                 return await run(rates, size, in_flight, Path(folder) / f"{number}.db", is_cut=is_cut)
 
             options: Mapping[str, Any] = {"loop_factory": FakeClockLoop}

@@ -32,9 +32,9 @@ import anyio.to_thread
 
 from simeval import (
     Engine,
-    EvaluationResult,
     Expectation,
     ProportionEvaluator,
+    ScenarioResult,
     ScenarioTest,
     SuiteResult,
     WritingStyleConfig,
@@ -199,7 +199,7 @@ def again(known: RestoredTrials) -> RestoredTrials:
 
 def measure(setting: Setting, scenarios: int) -> Found:
     """Measure a setting on so many scenarios, a part of them at a time."""
-    results: list[EvaluationResult] = []
+    results: list[ScenarioResult] = []
     continued = 0
     configure_logging("ERROR")  # its watchdog sees a clock stand still
     with tempfile.TemporaryDirectory() as folder, ExitStack() as patches:

@@ -33,10 +33,10 @@ from benchmarks.statistics.cuts import (
     at_once,
     is_good,
 )
-from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, Settings
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest, Settings
 from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import configure_logging
-from simeval.core.trial import Judgement, Score
+from simeval.core.trial import Score, TrialResult
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
 from simeval.extras.cluster.ray_workers import RayAllowances
@@ -92,7 +92,7 @@ class MortalWorkers:
                     worker.scopes.remove(scope)
             if not scope.cancelled_caught:
                 said = Message(role="assistant", content="good" if is_met else "bad")
-                found = Judgement(
+                found = TrialResult(
                     trial=assignment.trial,
                     conversation=Conversation(messages=(said,)),
                     results=(Score(value=is_met),),
@@ -108,10 +108,10 @@ class MortalWorkers:
             self.draws.choice(self._crew).die()
 
 
-async def run(workers: MortalWorkers, scenarios: int, *, early_stopping: bool) -> Sequence[EvaluationResult]:
+async def run(workers: MortalWorkers, scenarios: int, *, early_stopping: bool) -> Sequence[ScenarioResult]:
     """Run scenarios, one after another, each with all the places there are."""
     rule = ProportionEvaluator(min_proportion=BAR, significance_level=LEVEL)
-    results: list[EvaluationResult] = []
+    results: list[ScenarioResult] = []
     for number in range(scenarios):
         then = Expectation(scorer=is_good, evaluator=rule)
         suite = ScenarioTest(title=f"{number}", given="someone", when="asks", then=then, sample_size=SAMPLE)
@@ -152,11 +152,11 @@ def main() -> None:
             print(" | ".join([way, test, failures, str(losses), *_cells(results)]), flush=True)
 
 
-async def _part(workers: MortalWorkers, early_stopping: bool) -> Sequence[EvaluationResult]:
+async def _part(workers: MortalWorkers, early_stopping: bool) -> Sequence[ScenarioResult]:
     return await run(workers, PART, early_stopping=early_stopping)
 
 
-def _cells(results: Sequence[EvaluationResult]) -> list[str]:
+def _cells(results: Sequence[ScenarioResult]) -> list[str]:
     count = len(results)
     shares = [
         f"{found / count:.3f} [{low:.3f}, {high:.3f}]"

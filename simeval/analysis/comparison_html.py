@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
 from simeval.core.serialization import Json
 from simeval.core.terminal import counted_of, show_share
-from simeval.core.trial import Judgement, Trial
+from simeval.core.trial import Trial, TrialResult
 from simeval.core.version import __version__
 from simeval.results.document import Document, ExpectationDocument, ExperimentDocument, ScenarioDocument, numbered
 from simeval.results.html.blocks import MOST_BYTES, Block, about_of, block_of
@@ -57,7 +57,7 @@ class _Side:
 
     def __init__(self, document: Document) -> None:
         self.document, self.scenarios = document, document.scenarios
-        self._held: dict[int, Mapping[int, Judgement]] = {}
+        self._held: dict[int, Mapping[int, TrialResult]] = {}
         named = enumerate(each.title for each in self.scenarios)
         self.places = {title: place for place, title in numbered(named)}  # as comparisons number scenarios
 
@@ -80,7 +80,7 @@ class _Side:
         found = self._held[place].get(index)
         return None if found is None else report_trial(found, self.required(place))
 
-    def _trials(self, place: int) -> Mapping[int, Judgement]:
+    def _trials(self, place: int) -> Mapping[int, TrialResult]:
         if not isinstance(self.document, ExperimentDocument):
             return self.scenarios[place].by_index()
         times = self.document.dataset.repetitions

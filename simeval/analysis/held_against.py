@@ -16,7 +16,7 @@ from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator
 from simeval.evaluators.pairs import OtherApp
 from simeval.results.document import ExperimentDocument, RunDocument, ScenarioDocument
 from simeval.results.experiment import ExperimentResult
-from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.results.suite import ScenarioResult, SuiteResult
 from simeval.suites.apps.named import app_of, name_of
 from simeval.suites.scenario import Expectation, ScenarioTest
 
@@ -40,7 +40,7 @@ def against(
     """
     scenarios = [scenarios] if isinstance(scenarios, ScenarioTest) else scenarios
     if not isinstance(
-        baseline, (RunDocument, ExperimentDocument, SuiteResult, EvaluationResult, ExperimentResult, Mapping)
+        baseline, (RunDocument, ExperimentDocument, SuiteResult, ScenarioResult, ExperimentResult, Mapping)
     ):
         return _against_app(scenarios, app_of(baseline), margin)
     run = read_suite(baseline, "against")

@@ -13,7 +13,7 @@ from simeval.core.conversation import show_call
 from simeval.core.feedback import PERSON, Feedback
 from simeval.core.media import shown
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, quoted_cell, unquoted_cell
-from simeval.core.trial import Judgement
+from simeval.core.trial import TrialResult
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.document import RunDocument, ScenarioDocument
@@ -243,7 +243,7 @@ def _is_reasoned(scenario: ScenarioDocument, label: str) -> bool:
     return any(score is not None and score.reasoning for score in found)
 
 
-def transcript_of(trial: Judgement, *, with_tools: bool = True) -> str:
+def transcript_of(trial: TrialResult, *, with_tools: bool = True) -> str:
     """Return a trial's conversation as a file of labels has it; those of older versions had no tool calls."""
     said = []
     for turn in trial.conversation.messages:

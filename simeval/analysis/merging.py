@@ -18,16 +18,16 @@ import simeval.evaluators
 from simeval.core.controls import ControlRecord, complaints
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey, merged
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, Verdict
+from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.guarantee import HISTORY, History
 from simeval.results.suite import (
     HEAD,
-    EvaluationResult,
     ExpectationResult,
     RunRecord,
+    ScenarioResult,
     SuiteResult,
     with_fidelity,
     with_shares,
@@ -59,7 +59,7 @@ class EndedRun:
         expectations = [each for result in self.result for each in result.expectations]
         return [each.prepared.rubric for each in expectations if each.prepared and each.prepared.rubric]
 
-    def judgements(self) -> Iterable[Judgement]:
+    def judgements(self) -> Iterable[TrialResult]:
         """Return what was measured on every trial that was held, also where no verdict rests on it."""
         for (position, index), held in self.stored.held.items():
             if held.failure is None or not held.failure.is_cut:
@@ -104,7 +104,7 @@ def _scenario(
     failures: Failures,
     run: RunRecord,
     reader: "_EvaluatorReader",
-) -> EvaluationResult:
+) -> ScenarioResult:
     asked = stored.definition["scenarios"][position]["then"]
     judgements = [_judgement(position, index, stored, failures) for index in range(found.trials)]
     evaluators = [tuple(map(reader.read, each["evaluators"])) for each in asked]
@@ -120,7 +120,7 @@ def _scenario(
         )
         for place, each in enumerate(found.expectations)
     ]
-    result = EvaluationResult(
+    result = ScenarioResult(
         title=found.title,
         outcome=found.outcome,
         expectations=tuple(expectations),
@@ -136,7 +136,7 @@ def _scenario(
 
 
 def _concluded_on(
-    judgements: Sequence[Judgement], place: int, verdicts: Sequence[Verdict]
+    judgements: Sequence[TrialResult], place: int, verdicts: Sequence[Verdict]
 ) -> tuple[Score | Failure, ...]:
     """Return the results of an expectation, without those that came after its verdicts were settled."""
     taken = max(each.n + each.left_out for each in verdicts) or len(judgements)
@@ -144,14 +144,14 @@ def _concluded_on(
     return (*found[:taken], *[UNNEEDED] * len(found[taken:]))
 
 
-def _judgement(position: int, index: int, stored: ResumableRun, failures: Failures) -> Judgement:
+def _judgement(position: int, index: int, stored: ResumableRun, failures: Failures) -> TrialResult:
     key, measures = (position, index), len(stored.definition["scenarios"][position]["then"])
     held = stored.held.get(key) or TrialConversation(Trial(*key, 0), Conversation(ended="settled"), UNNEEDED)
     scores, failed = stored.scores.get(key, {}), failures.get(key, {})
     results: list[Score | Failure] = [
         held.failure or scores.get(place) or failed.get(place, UNNEEDED) for place in range(measures)
     ]
-    return Judgement(
+    return TrialResult(
         trial=held.trial,
         conversation=held.conversation,
         results=tuple(results),
@@ -160,11 +160,11 @@ def _judgement(position: int, index: int, stored: ResumableRun, failures: Failur
     )
 
 
-def _extras(position: int, found: ScenarioDocument) -> tuple[Judgement, ...]:
+def _extras(position: int, found: ScenarioDocument) -> tuple[TrialResult, ...]:
     """Return as many trials as were finished, and ended, that no verdict needed."""
     results = [Score(value=nan)] * found.extras["finished"] + [UNNEEDED] * found.extras["ended_early"]
     return tuple(
-        Judgement(
+        TrialResult(
             trial=Trial(position, found.trials + number, 0),
             conversation=Conversation(ended="settled"),
             results=(each,),
@@ -386,7 +386,7 @@ def _history(shards: Sequence[_ShardRun]) -> History:
     return History(earlier={**ChainMap(*(dict(each.earlier) for each in found))}, doubt="; ".join(doubts))
 
 
-def _in_order(shards: Sequence[_ShardRun], run: RunRecord) -> Iterable[EvaluationResult]:
+def _in_order(shards: Sequence[_ShardRun], run: RunRecord) -> Iterable[ScenarioResult]:
     """Return the results of all scenarios in the suite's order; those of missing shards have no trials."""
     found = {
         place: (shard, result)
@@ -401,14 +401,14 @@ def _in_order(shards: Sequence[_ShardRun], run: RunRecord) -> Iterable[Evaluatio
             yield replace(result, run=run, judgements=judgements)
         else:
             nothing: Any = {"expectations": (), "judgements": (), "run": run}
-            yield EvaluationResult(title=title, outcome="inconclusive", sample_size=size, **nothing)
+            yield ScenarioResult(title=title, outcome="inconclusive", sample_size=size, **nothing)
 
 
-def _moved(shard: _ShardRun, judgement: Judgement) -> Judgement:
+def _moved(shard: _ShardRun, judgement: TrialResult) -> TrialResult:
     return replace(judgement, trial=shard.moved(judgement.trial))
 
 
-def _labels(result: EvaluationResult) -> tuple[str, ...]:
+def _labels(result: ScenarioResult) -> tuple[str, ...]:
     return tuple(expectation.label for expectation in result.expectations)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from simeval.core.settings import DEFAULTS
-from simeval.core.trial import Chart, Judgement
+from simeval.core.trial import Chart, TrialResult
 from simeval.errors import DefinitionError
 from simeval.results.document import (
     ExperimentDocument,
@@ -22,7 +22,7 @@ from simeval.results.document import (
 )
 from simeval.results.experiment import ExperimentResult
 from simeval.results.reading import read_document
-from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.results.suite import ScenarioResult, SuiteResult
 
 AS_WRITTEN = "give what `--json PATH` writes, made by this version of simeval"
 
@@ -56,8 +56,8 @@ Saved = RunDocument | ExperimentDocument
 SavedRun = RunDocument  # the names of older versions
 SavedScenario = ScenarioDocument
 SavedExperiment = ExperimentDocument
-SavedTrial = Judgement
-RunResult = SuiteResult | EvaluationResult | ExperimentResult | Mapping[str, Any] | Path | str
+SavedTrial = TrialResult
+RunResult = SuiteResult | ScenarioResult | ExperimentResult | Mapping[str, Any] | Path | str
 Source = RunResult | Saved
 
 
@@ -88,7 +88,7 @@ def read_result(source: Source, where: str) -> Saved:
         return read_result(_in_file(Path(source), where), where)
     if isinstance(source, (SuiteResult, ExperimentResult)):
         return source.document()
-    if isinstance(source, EvaluationResult):
+    if isinstance(source, ScenarioResult):
         return SuiteResult((source,), source.run).document()
     found = source
     keys = set(found) if isinstance(found, Mapping) else set()

@@ -21,7 +21,7 @@ from weakref import finalize
 from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import log
 from simeval.core.serialization import survives_json
-from simeval.core.trial import Failure, Judgement, Rating, Score, Trial, TurnCounts
+from simeval.core.trial import Failure, Rating, Score, Trial, TrialResult, TurnCounts
 
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _FAILED = 3  # values of a failure; a score has more
@@ -37,7 +37,7 @@ class NotExact(Exception):
     """JSON would not give it back as it is."""
 
 
-def encode_judgement(judgement: Judgement) -> bytes:
+def encode_judgement(judgement: TrialResult) -> bytes:
     """Return a judgement as JSON. Raises NotExact where JSON would not give it back with all its types."""
     try:
         return _write(_row(judgement)).encode()
@@ -45,10 +45,10 @@ def encode_judgement(judgement: Judgement) -> bytes:
         raise NotExact from error
 
 
-def decode_judgement(written: bytes) -> Judgement:
+def decode_judgement(written: bytes) -> TrialResult:
     """Return the judgement that `encode_judgement` wrote."""
     trial, messages, style, ended, results, failure, columns = json.loads(written)
-    return Judgement(
+    return TrialResult(
         trial=Trial(*trial),
         conversation=Conversation(messages=tuple(map(_message, messages)), writing_style=style, ended=ended),
         results=tuple(map(_result, results)),
@@ -57,7 +57,7 @@ def decode_judgement(written: bytes) -> Judgement:
     )
 
 
-def _row(judgement: Judgement) -> list[Any]:
+def _row(judgement: TrialResult) -> list[Any]:
     trial, held = judgement.trial, judgement.conversation
     return [
         [trial.scenario, trial.index, trial.seed],
@@ -148,7 +148,7 @@ class SpillFile:
     def __init__(self, open_file: Callable[[], IO[bytes]] = _open_file) -> None:
         self._lock, self._end = Lock(), 0
         self._file: IO[bytes] | None = None
-        self._read: OrderedDict[int, Judgement] = OrderedDict()
+        self._read: OrderedDict[int, TrialResult] = OrderedDict()
         try:
             self._file = open_file()
         except OSError:
@@ -158,7 +158,7 @@ class SpillFile:
             finalize(self, self._file.close)
             self._is_full = False
 
-    def write(self, record: Judgement) -> tuple[int, int] | None:
+    def write(self, record: TrialResult) -> tuple[int, int] | None:
         """Write a record and return its place and length in bytes; None if that fails."""
         if self._is_full or self._file is None:
             return None
@@ -180,7 +180,7 @@ class SpillFile:
             self._end += len(written)
         return place, len(written)
 
-    def read(self, place: int, length: int) -> Judgement:
+    def read(self, place: int, length: int) -> TrialResult:
         """Return the record at this place."""
         with self._lock:
             if place in self._read:
@@ -237,16 +237,16 @@ class _Read(Sequence[T]):
         return tuple, (list(self),)
 
 
-class Spilled(_Read[Judgement]):
+class Spilled(_Read[TrialResult]):
     """Records in the order they were laid down."""
 
     __slots__ = ("_file", "_held", "_lengths", "_places")
 
     def __init__(self, file: SpillFile) -> None:
         self._file, self._places, self._lengths = file, array("Q"), array("Q")
-        self._held: dict[int, Judgement] = {}  # records that could not be written
+        self._held: dict[int, TrialResult] = {}  # records that could not be written
 
-    def append(self, record: Judgement) -> None:
+    def append(self, record: TrialResult) -> None:
         """Lay down one more."""
         where = self._file.write(record)
         if where is None:
@@ -258,7 +258,7 @@ class Spilled(_Read[Judgement]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def _item(self, index: int) -> Judgement:
+    def _item(self, index: int) -> TrialResult:
         if index in self._held:
             return self._held[index]
         return self._file.read(self._places[index], self._lengths[index])

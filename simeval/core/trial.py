@@ -1,4 +1,4 @@
-"""The result of a trial, and the conclusions from many: Trial, Score, Failure, Judgement, Verdict."""
+"""The result of a trial, and the conclusions from many: Trial, Score, Failure, TrialResult, Verdict."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -254,7 +254,7 @@ def failure_of(error: Exception, stage: Stage, *, clean: Callable[[str], str]) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class TrialResult:
     """The result of one trial: its conversation and, for each expectation, a score or a failure.
 
     `columns` are those of its example, if it has one.
@@ -266,15 +266,18 @@ class Judgement:
     failure: Failure | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
 
-    def outline(self) -> "Judgement":
+    def outline(self) -> "TrialResult":
         """Return the trial without its conversation."""
-        return Judgement(trial=self.trial, conversation=NOTHING_SAID, results=self.results, failure=self.failure)
+        return TrialResult(trial=self.trial, conversation=NOTHING_SAID, results=self.results, failure=self.failure)
 
     @property
     def failures(self) -> tuple[Failure, ...]:
         """The failures of this trial, each cause once."""
         found = [self.failure] if self.failure else [r for r in self.results if isinstance(r, Failure)]
         return tuple(dict.fromkeys(failure for failure in found if not failure.is_unneeded))
+
+
+Judgement = TrialResult  # its name until 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContex
 from simeval.engine.suite_run import simulate
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
-from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.results.suite import ScenarioResult, SuiteResult
 from simeval.store.opening import open_journal
 from simeval.suites.apps.named import as_app, name_of
 from simeval.suites.apps.remote_app import RemoteApp
@@ -98,7 +98,7 @@ class Engine:
         self._journals: list[Journal] = []  # the open ones of our own
 
     @overload
-    async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
+    async def evaluate(self, scenarios: ScenarioTest, app_handler: AppHandler) -> ScenarioResult: ...
     @overload
     async def evaluate(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
@@ -114,8 +114,8 @@ class Engine:
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
-    ) -> "EvaluationResult | SuiteResult | ExperimentResult":
-        """Simulate, judge and conclude. One scenario gives an EvaluationResult, a list a SuiteResult.
+    ) -> "ScenarioResult | SuiteResult | ExperimentResult":
+        """Simulate, judge and conclude. One scenario gives an ScenarioResult, a list a SuiteResult.
 
         `app_handler` is the app: a function of (message, state) or (messages, state), sync or async, that
         returns an AppResponse, a text or (text, state); an agent of the OpenAI Agents SDK, pydantic-ai or Google's ADK,
@@ -141,7 +141,7 @@ class Engine:
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     @overload
-    def evaluate_sync(self, scenarios: ScenarioTest, app_handler: AppHandler) -> EvaluationResult: ...
+    def evaluate_sync(self, scenarios: ScenarioTest, app_handler: AppHandler) -> ScenarioResult: ...
     @overload
     def evaluate_sync(self, scenarios: Sequence[ScenarioTest], app_handler: AppHandler) -> SuiteResult: ...
     @overload
@@ -156,10 +156,10 @@ class Engine:
         scenarios: ScenarioTest | Sequence[ScenarioTest] | Dataset,
         app_handler: ExampleApp | None = None,
         **options: Unpack[ExperimentOptions],
-    ) -> "EvaluationResult | SuiteResult | ExperimentResult":
+    ) -> "ScenarioResult | SuiteResult | ExperimentResult":
         """Do as `evaluate`, from a program without an event loop; raises DefinitionError if one is running."""
         require_no_loop("evaluate_sync", do="write `await engine.evaluate(...)`")
-        evaluate: Callable[..., Awaitable[EvaluationResult | SuiteResult | ExperimentResult]] = self.evaluate
+        evaluate: Callable[..., Awaitable[ScenarioResult | SuiteResult | ExperimentResult]] = self.evaluate
         return anyio.run(partial(evaluate, scenarios, app_handler, **options))
 
     @advised("experiment was not awaited: write `await engine.experiment(...)`, or `engine.experiment_sync(...)`")

@@ -1,13 +1,13 @@
 """The executor: holds conversations and measures them; schedule, statistics and store stay in one place.
 
-[dispatcher] ─Trial─► [executor: hold] ─TrialConversation─► [executor: judge] ─Judgement─► [statistician]
+[dispatcher] ─Trial─► [executor: hold] ─TrialConversation─► [executor: judge] ─TrialResult─► [statistician]
 
 LocalExecutor    the actors of this process
 RemoteExecutor   ─Assignment─► a worker, which has a LocalExecutor ─Delivery─►
 
 Trials of two apps at once: each conversation of a run is paired with one of the app it is compared with.
 
-[dispatcher] ─Trial─► [the other, then this: hold] ─► [the other, then this: judge] ─Judgement of this─► [statistician]
+[dispatcher] ─Trial─► [the other, then this: hold] ─► [the other, then this: judge] ─TrialResult─► [statistician]
 
 So a place in flight, a trial of a budget and a trial in the store are a pair, and the statistician, when it takes one,
 knows the other app's result.
@@ -25,7 +25,7 @@ from simeval.core.logs import named
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import RubricRecord, Start, Usage
 from simeval.core.serialization import plain
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, failure_of
+from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, failure_of
 from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
 from simeval.errors import SimevalError
@@ -63,7 +63,7 @@ class Judge:
     demand: Demand
     clean: Callable[[str], str]
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> TrialResult:
         """Return a score or a failure for each expectation; all fail if the conversation did, or is not needed now.
 
         If the app gave no answer any more, and that is no evidence about it, requirements found unmet by then stay so.
@@ -81,7 +81,7 @@ class Judge:
         if held.failure is not None and held.failure.is_no_reply:
             measured = zip(results, plan.measures, strict=True)
             results = [each if _is_unmet(each, measure) else held.failure for each, measure in measured]
-        return Judgement(
+        return TrialResult(
             trial=held.trial,
             conversation=held.conversation,
             results=tuple(results),
@@ -179,7 +179,7 @@ class Source(Protocol):
 class Executor(Source, Protocol):
     """The source of conversations, and their judge."""
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         """Return a score or a failure for each expectation; `known` are those there are, by their positions."""
 
 
@@ -200,7 +200,7 @@ class LocalExecutor:
     async def recall(self, held: TrialConversation) -> TrialConversation:
         return await self.source.recall(held)
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         return await self.judging.judge(held, known)
 
 
@@ -221,7 +221,7 @@ class ByApp:
     async def recall(self, held: TrialConversation) -> TrialConversation:
         return await self._of(held.trial).recall(held)
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         return await self._of(held.trial).judge(held, known)
 
     def _of(self, trial: Trial) -> LocalExecutor:
@@ -262,7 +262,7 @@ class PairedExecutor:
             await self.other.hold(held.trial)
         return await self.executor.recall(held)
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         await self.other.judge(held.trial)
         return await self.executor.judge(held, known)
 
@@ -292,7 +292,7 @@ class Delivery:
     name, the kind of error, the problem): that ends the run, as it does in one process.
     """
 
-    judgement: Judgement | None = None
+    judgement: TrialResult | None = None
     usage: Mapping[str, Usage] = field(default_factory=dict)
     unusable: tuple[str, Any, str] | None = None
 

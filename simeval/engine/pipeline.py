@@ -1,6 +1,6 @@
 """The line of pools of one run, and its four ways back.
 
-    [dispatcher] ─Trial─► [conversations × N] ─TrialConversation─► [judge × M] ─Judgement─► [statistician] ─► results
+    [dispatcher] ─Trial─► [conversations × N] ─TrialConversation─► [judge × M] ─TrialResult─► [statistician] ─► results
       ▲ ▲ ▲ ▲                 ▲            └──────► [recorder] ◄─────┘     ▲                 or [tabulator]
       │ │ │ └── demand ───────┴────────────────────────────────────────────┴──────────────────────────┤
       │ │ └── credits ────────────────────────────────────────────────────────────────────────────────┤
@@ -43,7 +43,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Preparation, Prepared, Start
 from simeval.core.setting_field import OnAppError
-from simeval.core.trial import Failure, Judgement, Trial, TrialConversation, failure_of
+from simeval.core.trial import Failure, Trial, TrialConversation, TrialResult, failure_of
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
@@ -188,7 +188,7 @@ def _wanted(plan: RunPlan) -> Wanted:
 class Conclusion(Protocol[R]):
     """Makes a result of judgements."""
 
-    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[TrialResult | Prepared]) -> None:
         """Say which trials are needed once a scenario is prepared, and take every judgement.
 
         Credits are closed when no more is needed.
@@ -331,7 +331,7 @@ class Pipeline(Generic[R]):
     async def _run_pools(self, workers: int) -> None:
         dealt, trials = anyio.create_memory_object_stream[Trial](0)
         said, held = anyio.create_memory_object_stream[TrialConversation](workers)
-        judged, judgements = anyio.create_memory_object_stream[Judgement | Prepared](workers)
+        judged, judgements = anyio.create_memory_object_stream[TrialResult | Prepared](workers)
         pool = partial(run_pool, workers=workers)
         deals = partial(deal, demand=self.demand, stop=self.stop, trial_of=self._trial, admit=self._admit)
         deals = partial(deals, self.plans, outbox=dealt, on_deal=self._keep_cut, ranks=self.ranks)
@@ -402,7 +402,7 @@ class Pipeline(Generic[R]):
             return
         await self.recorder.record(Start(trial) if begun is None else replace(begun, trial=trial))
 
-    async def _give(self, held: TrialConversation) -> Judgement:
+    async def _give(self, held: TrialConversation) -> TrialResult:
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
         made = await self.executor.judge(held, scores)
@@ -418,7 +418,7 @@ class Pipeline(Generic[R]):
             trial, Conversation(ended="model_error"), failure_of(error, "engine", clean=self.clean)
         )
 
-    def _judging_failure(self, held: TrialConversation, error: Exception) -> Judgement:
+    def _judging_failure(self, held: TrialConversation, error: Exception) -> TrialResult:
         failure: Failure = failure_of(error, "engine", clean=self.clean)
         results = (failure,) * len(self.plans[held.trial.scenario].measures)
-        return Judgement(trial=held.trial, conversation=held.conversation, results=results, failure=failure)
+        return TrialResult(trial=held.trial, conversation=held.conversation, results=results, failure=failure)

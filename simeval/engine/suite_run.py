@@ -21,7 +21,7 @@ from simeval.core.faces import load
 from simeval.core.rubric_levels import judges_said
 from simeval.core.run_records import Cut, Heartbeat, ResumableRun, Start, TrialKey
 from simeval.core.setting_field import Shard
-from simeval.core.trial import Judgement, Trial, TrialConversation, Verdict
+from simeval.core.trial import Trial, TrialConversation, TrialResult, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.recorder import Recorder
@@ -51,7 +51,7 @@ from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
 from simeval.models.provider_table import Price
 from simeval.results.outcomes import combine
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult, with_shares
+from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, SuiteResult, with_shares
 from simeval.store.opening import as_database, load_run
 from simeval.suites.apps.named import as_app
 from simeval.suites.apps.protocol_app import session_warnings
@@ -74,7 +74,7 @@ class OtherRun:
         self._plans = without_comparison(simulation.plans)
         self._known, self._begun = RestoredTrials(), dict[TrialKey, Start]()
         self._held: dict[TrialKey, TrialConversation] = {}
-        self._judged: dict[TrialKey, Judgement] = {}
+        self._judged: dict[TrialKey, TrialResult] = {}
         self._run: RunRecord | None = None
         self.unanswered = Unanswered(f"the app {self.name}")
 
@@ -163,7 +163,7 @@ class OtherRun:
             return None
         return replace(past, definition={SIDE_OF: beside, **past.definition})  # older ones lack this
 
-    def _result(self, position: int, beside: EvaluationResult, run: RunRecord) -> EvaluationResult:
+    def _result(self, position: int, beside: ScenarioResult, run: RunRecord) -> ScenarioResult:
         plan = self._plans[position]
         judgements = tuple(self._judged.get((position, each.trial.index), each) for each in beside.judgements)
         expectations = tuple(
@@ -175,7 +175,7 @@ class OtherRun:
         )
 
     def _expectation(
-        self, beside: ExpectationResult, plan: ScenarioPlan, place: int, judgements: Sequence[Judgement]
+        self, beside: ExpectationResult, plan: ScenarioPlan, place: int, judgements: Sequence[TrialResult]
     ) -> ExpectationResult:
         evaluators = plan.measures[place].evaluators
         results = tuple(judgement.results[place] for judgement in judgements)

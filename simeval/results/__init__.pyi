@@ -9,6 +9,7 @@ from ..core.trial import Judgement as Judgement
 from ..core.trial import Rating as Rating
 from ..core.trial import Trial as Trial
 from ..core.trial import TrialConversation as TrialConversation
+from ..core.trial import TrialResult as TrialResult
 from ..core.trial import TurnCounts as TurnCounts
 from ..core.trial import Verdict as Verdict
 from .cases import CaseShare as CaseShare
@@ -47,6 +48,7 @@ from .selection import Selection as Selection
 from .suite import EvaluationResult as EvaluationResult
 from .suite import ExpectationResult as ExpectationResult
 from .suite import RunRecord as RunRecord
+from .suite import ScenarioResult as ScenarioResult
 from .suite import SuiteResult as SuiteResult
 from .suite import encode_suite as encode_suite
 from .users import Claims as Claims

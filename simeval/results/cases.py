@@ -7,7 +7,7 @@ from typing import Any
 
 from simeval.core.filling import as_text
 from simeval.core.serialization import plain
-from simeval.core.trial import Failure, Judgement, Score
+from simeval.core.trial import Failure, Score, TrialResult
 from simeval.evaluators.base import Evaluator
 from simeval.results.text import speaks_against
 
@@ -64,7 +64,7 @@ class CaseTable:
         return "; ".join([*tried, *([f"of {self.looked_at:,} slices looked at, {named}"] if self.looked_at else [])])
 
 
-def case_of(judgement: Judgement) -> tuple[str, Case] | None:
+def case_of(judgement: TrialResult) -> tuple[str, Case] | None:
     """Return the key and the values of a trial's row; None if its scenario has no table of cases."""
     case = judgement.columns.get("inputs")
     return (json.dumps(plain(case), sort_keys=True), case) if isinstance(case, Mapping) and case else None

@@ -2,7 +2,7 @@
 
 RunDocument ─► ScenarioDocument ─┬─► ExpectationDocument ─┬─► Requirement   a verdict with its words, bar and cut
                                  │                        └─► Finding       a sentence and its numbers
-                                 └─► Judgement                              a trial
+                                 └─► TrialResult                              a trial
 A live result makes it (`SuiteResult.document`), `encoding` writes it as JSON, `reading` reads that.
 """
 
@@ -17,7 +17,7 @@ from simeval.core.direction import Direction
 from simeval.core.run_records import Usage, players
 from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.trial import Bar, Estimate, Failure, Judgement, Outcome, Quarantine, Score, Verdict
+from simeval.core.trial import Bar, Estimate, Failure, Outcome, Quarantine, Score, TrialResult, Verdict
 from simeval.core.version import __version__
 from simeval.results.outcomes import BaselineGate, shown_outcome
 from simeval.results.text import show_rubrics, show_trial
@@ -204,7 +204,7 @@ class ScenarioDocument(Described):
     sample_size: int
     trials: int
     expectations: Sequence[ExpectationDocument]
-    judgements: Sequence[Judgement] = ()
+    judgements: Sequence[TrialResult] = ()
     outcome: Outcome = "inconclusive"
     given: str | None = None
     when: str | None = None
@@ -234,7 +234,7 @@ class ScenarioDocument(Described):
         """The labels of its expectations, which are those of its trials' results."""
         return [each.label for each in self.expectations]
 
-    def by_index(self) -> dict[int, Judgement]:
+    def by_index(self) -> dict[int, TrialResult]:
         """Return its trials by their places in the order dealt."""
         return {each.trial.index: each for each in self.judgements}
 
@@ -243,7 +243,7 @@ class ScenarioDocument(Described):
         trial = next((each for each in self.judgements if each.trial.index == self.expectations[place].worst), None)
         return show_trial(trial, trial.results[place]) if trial else ""
 
-    def scores(self, trial: Judgement) -> dict[str, Score]:
+    def scores(self, trial: TrialResult) -> dict[str, Score]:
         """Return the scores of a trial by the labels of their expectations."""
         found = zip(self.expectations, trial.results, strict=False)
         return {each.label: result for each, result in found if isinstance(result, Score)}
@@ -368,8 +368,8 @@ class ExperimentDocument(RunHead):
     keys: Sequence[str] = ()
     values: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     crashed: frozenset[int] = frozenset()
-    judgements: Sequence[Judgement] = ()
-    answered: Sequence[Judgement] = ()
+    judgements: Sequence[TrialResult] = ()
+    answered: Sequence[TrialResult] = ()
     labels: Sequence[str] = ()
 
     @property

@@ -6,7 +6,7 @@ from math import isfinite
 
 from simeval.core.run_records import total
 from simeval.core.serialization import Json, encode_conversation, encode_result, plain
-from simeval.core.trial import Estimate, Judgement, Score, Verdict
+from simeval.core.trial import Estimate, Score, TrialResult, Verdict
 from simeval.results.document import (
     Described,
     ExpectationDocument,
@@ -119,7 +119,7 @@ def _encode_experiment(found: ExperimentDocument) -> Json:
     }
 
 
-def _encode_answer(found: ExperimentDocument, answer: Judgement) -> Json:
+def _encode_answer(found: ExperimentDocument, answer: TrialResult) -> Json:
     place, repetition = divmod(answer.trial.index, found.dataset.repetitions)
     which = {"example": found.keys[place], "repetition": repetition}
     return {**which, **encode_trial(answer, found.labels)}
@@ -209,7 +209,7 @@ def encode_bar(found: Requirement) -> Json | None:
     return {**asdict(found.bar), **ends} if found.bar else None
 
 
-def encode_trial(trial: Judgement, labels: Sequence[str]) -> Json:
+def encode_trial(trial: TrialResult, labels: Sequence[str]) -> Json:
     """Return a trial with its conversation and its scores, by the labels of its results; of two the first counts.
 
     Its seed is a text, because it has more digits than a number of JSON keeps everywhere.

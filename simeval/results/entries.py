@@ -5,14 +5,14 @@ from dataclasses import asdict
 from simeval.core.controls import ControlRecord
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import Json, encode_conversation, encode_message, encode_result, plain
-from simeval.core.trial import Judgement, TrialConversation
+from simeval.core.trial import TrialConversation, TrialResult
 from simeval.core.version import __version__
 from simeval.results.document import RunHead
 from simeval.results.encoding import encode_expectation, encode_run
 from simeval.results.experiment import ExperimentResult, encode_experiment
-from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
+from simeval.results.suite import RunRecord, ScenarioResult, SuiteResult
 
-OfATrial = Start | Cut | TrialConversation | Judgement
+OfATrial = Start | Cut | TrialConversation | TrialResult
 OfARun = RunRecord | RubricRecord | ControlRecord | ReplyRecord | Heartbeat | SuiteResult | ExperimentResult
 
 
@@ -29,7 +29,7 @@ def encode_entry(entry: OfATrial | OfARun) -> list[Json]:  # noqa: C901  (one ca
             failure = asdict(entry.failure) if entry.failure else None
             conversation = encode_conversation(entry.conversation)
             return [{"type": "conversation", **asdict(entry.trial), **conversation, "failure": failure}]
-        case Judgement():
+        case TrialResult():
             results = [encode_result(result) for result in entry.results]
             return [{"type": "judgement", **asdict(entry.trial), "results": results}]
         case RubricRecord():
@@ -61,6 +61,6 @@ def _encode_start(start: Start) -> Json:
     return {"type": "turn", **asdict(start.trial), "turns": turns, "state": start.state}
 
 
-def _encode_verdicts(result: EvaluationResult) -> Json:
+def _encode_verdicts(result: ScenarioResult) -> Json:
     expectations = [encode_expectation(expectation.document()) for expectation in result.expectations]
     return {"type": "verdicts", "title": result.title, "outcome": result.outcome, "expectations": expectations}

@@ -13,7 +13,7 @@ from simeval.core.serialization import Json, plain
 from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed_room
-from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Judgement, Outcome, Score, Trial, Verdict
+from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Outcome, Score, Trial, TrialResult, Verdict
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document
 from simeval.results.guarantee import guaranteed_of
@@ -81,7 +81,7 @@ class ExperimentResult(Printable):
     significance_level: float = DEFAULTS.significance_level
     crashed: frozenset[int] = frozenset()
     failures: Mapping[str, int] = field(default_factory=dict)
-    worst: Mapping[str, Judgement] = field(default_factory=dict, repr=False)
+    worst: Mapping[str, TrialResult] = field(default_factory=dict, repr=False)
     rows: Rows = field(default=NO_ROWS, repr=False, compare=False)
 
     @property
@@ -195,11 +195,11 @@ class ExperimentSource:
     def labels(self, scenario: int) -> Sequence[str]:  # noqa: ARG002  (there is one)
         return self._labels
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:  # noqa: ARG002
+    def outlines(self, scenario: int) -> Sequence[TrialResult]:  # noqa: ARG002
         failed = {index: row.failure for index, row in self._rows.items()}
         return [self._judgement(index, NOTHING_SAID, failed.get(index)) for index in range(self._result.answers)]
 
-    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:  # noqa: ARG002
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[TrialResult]:  # noqa: ARG002
         return [replace(self._held[index], results=self._results(index)) for index in indexes if index in self._held]
 
     @cached_property
@@ -207,13 +207,13 @@ class ExperimentSource:
         return {row.trial: row for row in islice(self._result.rows, MOST_KEPT)}
 
     @cached_property
-    def _held(self) -> Mapping[int, Judgement]:
+    def _held(self) -> Mapping[int, TrialResult]:
         first = {index: self._judgement(index, row.conversation, row.failure) for index, row in self._rows.items()}
         return first | {each.trial.index: each for each in self._result.worst.values() if each.conversation.messages}
 
-    def _judgement(self, index: int, conversation: Conversation, failure: Failure | None) -> Judgement:
+    def _judgement(self, index: int, conversation: Conversation, failure: Failure | None) -> TrialResult:
         trial, results = Trial(0, index, 0), self._results(index)
-        return Judgement(trial=trial, conversation=conversation, results=results, failure=failure)
+        return TrialResult(trial=trial, conversation=conversation, results=results, failure=failure)
 
     def _results(self, index: int) -> tuple[Score | Failure, ...]:
         concluded = (each.results[index] for each in self._result.expectations if index < len(each.results))

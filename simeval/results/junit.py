@@ -10,14 +10,14 @@ from simeval.core.run_records import total
 from simeval.core.trial import Verdict
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.outcomes import BaselineGate
-from simeval.results.suite import EvaluationResult, RunRecord, SuiteResult
+from simeval.results.suite import RunRecord, ScenarioResult, SuiteResult
 
 MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
 LONGEST, SHORTEST = 20_000, 500  # of one conversation
 _UNPRINTABLE = pattern("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(results: Sequence[EvaluationResult], run: RunRecord) -> str:
+def junit_xml(results: Sequence[ScenarioResult], run: RunRecord) -> str:
     """Write a run as JUnit XML: fail is a failure, error an error; inconclusive a failure, or skipped where it may be.
 
     It may be at the gate "not_fail".

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
-from simeval.core.trial import Judgement, Outcome
+from simeval.core.trial import Outcome, TrialResult
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.screen.conversations import conversations_text
 from simeval.results.screen.report import (
@@ -76,7 +76,7 @@ def _conversations(page: RunDocument) -> Part:
     return Part(noun="conversation", blocks=blocks, head="**Worst conversations**")
 
 
-def conversation_block(scenario: ScenarioDocument, trial: Judgement) -> str:
+def conversation_block(scenario: ScenarioDocument, trial: TrialResult) -> str:
     """Return a conversation with its scores, folded under its scenario and number."""
     inner = fenced(conversations_text([(scenario, trial)], PLAIN))
     return folded(f"{escaped(scenario.title)}, trial {trial.trial.index}", inner)

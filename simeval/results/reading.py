@@ -6,7 +6,7 @@ from math import inf, isfinite
 from typing import Any
 
 from simeval.core.serialization import Json, decode_conversation
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialResult
 from simeval.results.document import Document, ExperimentDocument, Finding, RunDocument
 from simeval.results.fidelity import Fidelity
 from simeval.results.repeatability import Repeatability
@@ -112,14 +112,14 @@ def _verdict(found: Mapping[str, Any]) -> Json:
     return opened
 
 
-def _trial(place: int, found: Mapping[str, Any], labels: Sequence[str], failures: Sequence[Failure]) -> Judgement:
+def _trial(place: int, found: Mapping[str, Any], labels: Sequence[str], failures: Sequence[Failure]) -> TrialResult:
     """Return a trial of the scenario at a place of its suite; a missing measurement has one of its `failures`."""
     scores: Mapping[str, Json] = found["scores"]
     results = [_result(scores[label]) if label in scores else UNNEEDED for label in labels]
     lost = [at for at, result in enumerate(results) if isinstance(result, Failure)] if failures else []
     for number, at in enumerate(lost):
         results[at] = failures[min(number, len(failures) - 1)]
-    return Judgement(
+    return TrialResult(
         trial=Trial(place, found["index"], int(found.get("seed") or 0)),
         conversation=decode_conversation({"turns": (), **found}),
         results=tuple(results),

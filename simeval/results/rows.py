@@ -16,7 +16,7 @@ from simeval.core.conversation import Conversation, last_exchange
 from simeval.core.drafts import whole
 from simeval.core.row_files import quoted_cell
 from simeval.core.serialization import Json, encode_conversation, plain
-from simeval.core.trial import Failure, Judgement, Score, TrialConversation
+from simeval.core.trial import Failure, Score, TrialConversation, TrialResult
 from simeval.datasets.dataset import RETURNED
 from simeval.errors import DefinitionError
 from simeval.scorers.returned import parts_of, reason_at
@@ -178,7 +178,7 @@ def chained(parts: Sequence[Rows]) -> Rows:
 
 
 def row_of(
-    held: TrialConversation | Judgement,
+    held: TrialConversation | TrialResult,
     results: Iterable[tuple[str, Score | Failure]],
     *,
     title: str,

@@ -10,7 +10,7 @@ from simeval.core.setting_field import OnAppError
 from simeval.core.terminal import indent, line_of, printed_room, render_table
 from simeval.core.trial import Failure, Score
 from simeval.evaluators.base import Evaluator
-from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.results.suite import ScenarioResult, SuiteResult
 from simeval.stats.betting import lower_bound, upper_bound
 from simeval.stats.elimination import Elimination
 
@@ -164,7 +164,7 @@ def _by(apps: Sequence[str], dropped: tuple[int, int] | None) -> str:
     return apps[dropped[1]] if dropped else ""
 
 
-def _rounds(results: Sequence[EvaluationResult], on_app_error: OnAppError) -> Iterator[Range]:
+def _rounds(results: Sequence[ScenarioResult], on_app_error: OnAppError) -> Iterator[Range]:
     """Return the result of each round: the mean over scenarios."""
     for number in range(min(each.trials for each in results)):
         found = [
@@ -175,7 +175,7 @@ def _rounds(results: Sequence[EvaluationResult], on_app_error: OnAppError) -> It
 
 
 def _candidate(
-    app: str, results: Sequence[EvaluationResult], values: Sequence[Range], alpha: float, most: int, outdone_by: str
+    app: str, results: Sequence[ScenarioResult], values: Sequence[Range], alpha: float, most: int, outdone_by: str
 ) -> Candidate:
     low, high = [low for low, _ in values], [high for _, high in values]
     known = [low for low, high in values if low == high]

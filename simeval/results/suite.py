@@ -14,7 +14,7 @@ from simeval.core.serialization import Json
 from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed
-from simeval.core.trial import Failure, Judgement, Kept, Outcome, Quarantine, Score, Verdict
+from simeval.core.trial import Failure, Kept, Outcome, Quarantine, Score, TrialResult, Verdict
 from simeval.core.validation import nearest, require
 from simeval.core.writing_style import PERSONA
 from simeval.errors import DefinitionError
@@ -187,7 +187,7 @@ class ExpectationResult:
         scores = () if evaluator.cut else self.scores
         return frozenset(score for score in scores if not evaluator.meets(score))
 
-    def document(self, worst: Judgement | None = None) -> ExpectationDocument:
+    def document(self, worst: TrialResult | None = None) -> ExpectationDocument:
         """Return all that is known of it; `worst` is the trial that speaks most against it."""
         prepared = self.prepared or Preparation()
         return ExpectationDocument(
@@ -231,7 +231,7 @@ def _shown_control(found: ControlRecord) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class EvaluationResult(Printable):
+class ScenarioResult(Printable):
     """The result of one scenario. Trials and conversations are in the order dealt.
 
     `judgements` are the trials the verdicts rest on, at most `sample_size`; `extras` those that were under way
@@ -242,10 +242,10 @@ class EvaluationResult(Printable):
     title: str
     outcome: Outcome
     expectations: tuple[ExpectationResult, ...]
-    judgements: Sequence[Judgement]
+    judgements: Sequence[TrialResult]
     run: RunRecord
     sample_size: int
-    extras: tuple[Judgement, ...] = ()
+    extras: tuple[TrialResult, ...] = ()
     given: str = ""
     when: str = ""
     quarantine: Quarantine | None = None
@@ -333,7 +333,7 @@ class EvaluationResult(Printable):
         for each in self.judgements:
             yield row_of(each, zip(labels, each.results, strict=True), title=self.title, concluded=frozenset(labels))
 
-    def worst(self, expectation: ExpectationResult) -> Judgement | None:
+    def worst(self, expectation: ExpectationResult) -> TrialResult | None:
         """Return the trial that speaks most against an expectation: a crash of the app, else the worst score.
 
         None if every trial speaks for it. Raises DefinitionError for anything but an ExpectationResult.
@@ -372,7 +372,7 @@ class EvaluationResult(Printable):
             errors=self.failures,
         )
 
-    def _kept(self, kept: Kept, worst: Collection[int | None]) -> Sequence[Judgement]:
+    def _kept(self, kept: Kept, worst: Collection[int | None]) -> Sequence[TrialResult]:
         if kept == "every":
             return self.judgements
         return [each for each in self.judgements if each.trial.index in worst] if kept == "worst" else ()
@@ -396,18 +396,21 @@ class EvaluationResult(Printable):
         return SuiteResult((self,), self.run)
 
     def __repr__(self) -> str:
-        return f"<EvaluationResult {self.title!r}: {self.outcome}, {counted_of(self.trials, 'trial')}>"
+        return f"<ScenarioResult {self.title!r}: {self.outcome}, {counted_of(self.trials, 'trial')}>"
+
+
+EvaluationResult = ScenarioResult  # its name in SigmaEval
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SuiteResult(Printable, Sequence[EvaluationResult]):
+class SuiteResult(Printable, Sequence[ScenarioResult]):
     """The results of a suite, in the order of its scenarios. It passes when every verdict does.
 
     No correction is needed for that: if a requirement is truly not met, the suite passes only if that one's
     verdict is wrong (intersection-union).
     """
 
-    results: tuple[EvaluationResult, ...]
+    results: tuple[ScenarioResult, ...]
     run: RunRecord
 
     @property
@@ -460,12 +463,12 @@ class SuiteResult(Printable, Sequence[EvaluationResult]):
         write_report(path, DocumentSource(self.document(), rubrics_of(expectations)))
 
     @overload
-    def __getitem__(self, index: int) -> EvaluationResult: ...
+    def __getitem__(self, index: int) -> ScenarioResult: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[EvaluationResult, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[ScenarioResult, ...]: ...
     @overload
-    def __getitem__(self, index: str) -> EvaluationResult: ...
-    def __getitem__(self, index: int | slice | str) -> EvaluationResult | tuple[EvaluationResult, ...]:
+    def __getitem__(self, index: str) -> ScenarioResult: ...
+    def __getitem__(self, index: int | slice | str) -> ScenarioResult | tuple[ScenarioResult, ...]:
         """Return the result of a scenario by its place or title, or several by their places."""
         if not isinstance(index, str):
             return self.results[index]
@@ -477,7 +480,7 @@ class SuiteResult(Printable, Sequence[EvaluationResult]):
     def __len__(self) -> int:
         return len(self.results)
 
-    def __iter__(self) -> Iterator[EvaluationResult]:
+    def __iter__(self) -> Iterator[ScenarioResult]:
         return iter(self.results)
 
     def document(self, kept: Kept = "every") -> RunDocument:
@@ -522,12 +525,12 @@ def rubrics_of(expectations: Iterable[ExpectationResult]) -> Mapping[str, Mappin
     return {rubric.key: rubric.levels for rubric in prepared}
 
 
-def encode_suite(results: Sequence[EvaluationResult], run: RunRecord, *, version: str) -> Json:
+def encode_suite(results: Sequence[ScenarioResult], run: RunRecord, *, version: str) -> Json:
     """Return a whole run as the machine-readable result."""
     return encode_document(replace(SuiteResult((*results,), run).document(), simeval=version))
 
 
-def with_shares(result: EvaluationResult) -> EvaluationResult:
+def with_shares(result: ScenarioResult) -> ScenarioResult:
     """Return a result with how each persona and each row of a table of cases fared."""
     personas, cases = [], []
     for each in result.judgements:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simeval.core.conversation import transcript_lines
 from simeval.core.run_records import Usage, total
 from simeval.core.terminal import PLAIN, counted_of, indent, show_number
-from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Outcome, Score
+from simeval.core.trial import CANNOT_TELL, Failure, Outcome, Score, TrialResult
 from simeval.scorers.returned import reason_at
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def badness(result: Score | Failure, evaluator: "Evaluator") -> tuple[int, float
     return 1 if evaluator.meets(result.value) else 2, -result.value if evaluator.prefers_high else result.value
 
 
-def show_trial(judgement: Judgement, result: Score | Failure) -> str:
+def show_trial(judgement: TrialResult, result: Score | Failure) -> str:
     """Write a conversation that speaks against an expectation."""
     said = transcript_lines(judgement.conversation, PLAIN, margin=" " * 6)
     return "\n".join([indent(head_of_trial(judgement, result), 4), *said])
 
 
-def head_of_trial(judgement: Judgement, result: Score | Failure) -> str:
+def head_of_trial(judgement: TrialResult, result: Score | Failure) -> str:
     """Say which conversation speaks most against an expectation, and why."""
     if isinstance(result, Failure):
         return f"worst conversation (trial {judgement.trial.index}): {result.error}"

@@ -8,7 +8,7 @@ from typing import Self
 from simeval.core.conversation import Ending
 from simeval.core.feedback import PASSING
 from simeval.core.terminal import counted_of
-from simeval.core.trial import Failure, Judgement, Score
+from simeval.core.trial import Failure, Score, TrialResult
 
 HOW_THEY_ENDED = {
     "goal_satisfied": "reached their goal",
@@ -57,7 +57,7 @@ class UserConduct:
     faults: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, judgements: Sequence[Judgement]) -> Self:
+    def of(cls, judgements: Sequence[TrialResult]) -> Self:
         """Return the conduct of the users of these trials."""
         faults: dict[str, tuple[int, ...]] = {}
         for judgement in judgements:
@@ -117,7 +117,7 @@ class Claims:
     refuted: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, judgements: Sequence[Judgement], results: Sequence[Results], judged: Sequence[Results]) -> Self:
+    def of(cls, judgements: Sequence[TrialResult], results: Sequence[Results], judged: Sequence[Results]) -> Self:
         """Return those of these trials: from the results of all expectations, and of those that a judge rates."""
         both, passing, refuted = 0, 0, []
         for place, judgement in enumerate(judgements):

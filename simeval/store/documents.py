@@ -7,7 +7,7 @@ from typing import Any
 
 from simeval.core.run_records import Usage
 from simeval.core.serialization import Json
-from simeval.core.trial import Judgement, Kept
+from simeval.core.trial import Kept, TrialResult
 from simeval.errors import DefinitionError
 from simeval.results.document import (
     Document,
@@ -72,11 +72,11 @@ def begun_document(
 
 
 def with_trials(
-    document: Document, labels: Sequence[Sequence[str]], trials: Sequence[Judgement], kept: Kept
+    document: Document, labels: Sequence[Sequence[str]], trials: Sequence[TrialResult], kept: Kept
 ) -> Document:
     """Return a document with its trials; `labels` name the results of each scenario's trials."""
     worst = [{one.worst for one in each.expectations} for each in document.scenarios]
-    found: list[list[Judgement]] = [[] for _ in labels]
+    found: list[list[TrialResult]] = [[] for _ in labels]
     for each in trials:
         if kept == "every" or each.trial.index in worst[each.trial.scenario]:
             found[each.trial.scenario].append(each)

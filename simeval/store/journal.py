@@ -11,7 +11,7 @@ from simeval.core.drafts import privately
 from simeval.core.logs import log
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.run_records import Journal as Journal
-from simeval.core.trial import Judgement, TrialConversation
+from simeval.core.trial import TrialConversation, TrialResult
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.entries import encode_entry
 from simeval.results.experiment import ExperimentResult
@@ -23,7 +23,7 @@ Entry = (
     | Start
     | Cut
     | TrialConversation
-    | Judgement
+    | TrialResult
     | RubricRecord
     | ControlRecord
     | ReplyRecord

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table
 
-from simeval.core.trial import NOTHING_SAID, UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.core.trial import NOTHING_SAID, UNNEEDED, Failure, Score, Trial, TrialResult
 from simeval.store.reading import Part, of_run, read_failure, read_number
 from simeval.store.schema import SCORES, TRIALS
 
@@ -16,7 +16,7 @@ FAILURE = ("stage", "error", "cause", "exact")
 
 def read_outlines(
     connection: Connection, run_id: str, part: Part, *, measures: int, required: Sequence[int]
-) -> list[Judgement]:
+) -> list[TrialResult]:
     """Return trials of a scenario with their `measures`, in the order dealt.
 
     Scores are without reasons and details. Of a measure that is not `required`, by its place, only failures are read.
@@ -26,7 +26,7 @@ def read_outlines(
         failure, held = read_failure(*failed), scores.get(index, {})
         results = tuple(failure or held.get(place, UNNEEDED) for place in range(measures))
         trial = Trial(part.scenario, index, 0)
-        found.append(Judgement(trial=trial, conversation=NOTHING_SAID, results=results, failure=failure))
+        found.append(TrialResult(trial=trial, conversation=NOTHING_SAID, results=results, failure=failure))
     return found
 
 

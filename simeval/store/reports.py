@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 
-from simeval.core.trial import Judgement
+from simeval.core.trial import TrialResult
 from simeval.results.document import Document, ExperimentDocument
 from simeval.results.html.source import NO_COURSES, Courses, Rubrics
 from simeval.results.html.trials import required_of
@@ -34,7 +34,7 @@ class StoredSource:
     def labels(self, scenario: int) -> Sequence[str]:
         return self._labels[scenario]
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
+    def outlines(self, scenario: int) -> Sequence[TrialResult]:
         measured = required_of(self._labels[scenario], self.document.scenarios[scenario].expectations)
         required = [place for place, each in enumerate(measured) if each.is_required]
         end = self._end(scenario)
@@ -65,5 +65,5 @@ class StoredSource:
             return None
         return self.document.scenarios[scenario].trials
 
-    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[TrialResult]:
         return self._runs.trials(self._run_id, scenario, indexes, measures=len(self._labels[scenario]))

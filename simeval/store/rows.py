@@ -16,10 +16,10 @@ from sqlalchemy import Table
 from simeval.core.controls import ControlRecord
 from simeval.core.run_records import ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import encode_message, plain
-from simeval.core.trial import Failure, Judgement, Score, TrialConversation, Verdict
+from simeval.core.trial import Failure, Score, TrialConversation, TrialResult, Verdict
 from simeval.results.encoding import encode_scenario, encode_verdict
 from simeval.results.experiment import ExperimentResult
-from simeval.results.suite import EvaluationResult, RunRecord
+from simeval.results.suite import RunRecord, ScenarioResult
 from simeval.store.backends.base import Batch, Row
 from simeval.store.journal import Entry
 from simeval.store.schema import (
@@ -52,7 +52,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
     """
     starts: dict[object, Start] = {}
     helds: dict[object, TrialConversation] = {}
-    judgements: dict[object, Judgement] = {}
+    judgements: dict[object, TrialResult] = {}
     rubrics, controls, replies = [], [], []
     for entry in entries:
         match entry:
@@ -61,7 +61,7 @@ def rows_of(run_id: str, entries: Iterable[Entry], *, now: str) -> Batch:
             case TrialConversation():
                 if entry.failure is None or not entry.failure.is_unneeded:
                     helds[entry.trial.scenario, entry.trial.index] = entry
-            case Judgement():
+            case TrialResult():
                 judgements[entry.trial.scenario, entry.trial.index] = entry
             case RubricRecord():
                 rubrics.append(_rubric(run_id, entry))
@@ -107,7 +107,7 @@ def scenario_rows(run: RunRecord) -> list[Row]:
     ]
 
 
-def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
+def result_row(run_id: str, position: int, result: ScenarioResult) -> Row:
     """Return the row of a scenario that has ended."""
     return row(
         SCENARIOS,
@@ -122,7 +122,7 @@ def result_row(run_id: str, position: int, result: EvaluationResult) -> Row:
     )
 
 
-def verdict_rows(run_id: str, position: int, result: EvaluationResult | ExperimentResult) -> list[Row]:
+def verdict_rows(run_id: str, position: int, result: ScenarioResult | ExperimentResult) -> list[Row]:
     """Return the rows of the verdicts of a scenario, or an experiment."""
     return [
         _verdict(verdict, run_id=run_id, scenario=position, expectation=number, position=place, label=expectation.label)
@@ -183,12 +183,12 @@ def _messages(run_id: str, held: TrialConversation) -> list[Row]:
     return rows
 
 
-def _judgement(run_id: str, judgement: Judgement, scores: Sequence[Row], now: str) -> Row:
+def _judgement(run_id: str, judgement: TrialResult, scores: Sequence[Row], now: str) -> Row:
     made = sum(isinstance(result, Score) for result in judgement.results)
     return (run_id, judgement.trial.index, judgement.trial.scenario, now, made, len(scores) - made)
 
 
-def _scores(run_id: str, judgement: Judgement) -> list[Row]:
+def _scores(run_id: str, judgement: TrialResult) -> list[Row]:
     at = (run_id, judgement.trial.index, judgement.trial.scenario)
     rows: list[Row] = []
     for position, result in enumerate(judgement.results):

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Judgement, Kept
+from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Kept, TrialResult
 from simeval.errors import DefinitionError
 from simeval.store.database import Database, as_open
 from simeval.store.owners import describe, is_alive
@@ -129,7 +129,7 @@ class Runs:
         indexes: Sequence[int] | None = None,
         *,
         measures: int,
-    ) -> list[Judgement]:
+    ) -> list[TrialResult]:
         """Return the trials of a scenario with their `measures`, in the order dealt, by default all.
 
         A measure that is not there was not needed, or is not there yet.
@@ -340,10 +340,10 @@ def _rows(connection: Connection, run_id: str, *names: str) -> list[Mapping[str,
     return [as_written(row) for row in connection.execute(query).mappings()]
 
 
-def _trials(connection: Connection, run_id: str, part: Part | None, measures: Mapping[int, int]) -> list[Judgement]:
+def _trials(connection: Connection, run_id: str, part: Part | None, measures: Mapping[int, int]) -> list[TrialResult]:
     """Return the trials of a run, or a part of it, with as many results as each scenario has measures."""
     return [
-        Judgement(
+        TrialResult(
             trial=each.trial,
             conversation=each.conversation,
             results=tuple(

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from simeval import Engine, EvaluationResult, RetryConfig
+from simeval import Engine, RetryConfig, ScenarioResult
 from simeval.core.run_records import total
 from simeval.errors import ModelUnusable
 from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
@@ -79,7 +79,7 @@ async def test_calls_at_once_reach_the_models_limit(make_engine: MakeEngine) -> 
 async def test_calls_at_once_never_exceed_the_models_limit_which_suites_evaluated_at_once_share(
     make_engine: MakeEngine,
 ) -> None:
-    results: list[EvaluationResult] = []
+    results: list[ScenarioResult] = []
 
     async def evaluate(engine: Engine, title: str) -> None:
         results.append(await engine.evaluate(scenario(40, title=title), app_handler))

@@ -11,7 +11,7 @@ import anyio
 import psutil
 import pytest
 
-from simeval import EvaluationResult
+from simeval import ScenarioResult
 from simeval.core.run_records import total
 from simeval.testing import Behaviour, FakeEndpoint, fake_endpoint
 from tests.support.http_runs import MakeEngine, app_handler, scenario
@@ -68,7 +68,7 @@ def test_an_engine_may_be_used_in_one_event_loop_after_another(llm: FakeEndpoint
 
 
 async def test_an_engine_that_ends_takes_no_connection_from_another(make_engine: MakeEngine) -> None:
-    results: list[EvaluationResult] = []
+    results: list[ScenarioResult] = []
 
     async def evaluate(sample_size: int) -> None:
         results.append(await make_engine(llm).evaluate(scenario(sample_size, max_turns=sample_size), app_handler))

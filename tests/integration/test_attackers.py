@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scenarios import service_desk
-from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest
 from simeval.extras.attacks.sarif import sarif
 from simeval.models.protocol.prompts import AttackTurn
 from simeval.results.suite import SuiteResult
@@ -25,7 +25,7 @@ def attacker(*messages: str) -> ScriptedModel:
     return ScriptedModel({"user": [{"message": message} for message in messages]})
 
 
-async def attacked(model: ScriptedModel, app: Any, *before: Step, max_turns: int = 2) -> EvaluationResult:
+async def attacked(model: ScriptedModel, app: Any, *before: Step, max_turns: int = 2) -> ScenarioResult:
     scenario = ScenarioTest(
         title="Attack: crescendo",
         given="A patient attacker",

@@ -16,7 +16,7 @@ from benchmarks.faults.campaign.cases import Report, agrees
 from benchmarks.faults.campaign.notes import NoteBook, Notes
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun
-from simeval.core.trial import Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Score, Trial, TrialConversation, TrialResult
 from simeval.store.journal import Entry
 from simeval.testing import fake_endpoint
 
@@ -84,7 +84,7 @@ def test_a_row_that_needs_a_server_says_so(campaign: Campaign) -> None:
 
 class TestNotes:
     held = TrialConversation(Trial(0, 3, 77), Conversation())
-    judged = Judgement(trial=held.trial, conversation=held.conversation, results=(Score(value=0.1), Score(value=2)))
+    judged = TrialResult(trial=held.trial, conversation=held.conversation, results=(Score(value=0.1), Score(value=2)))
 
     def noted(self, path: Path, *batches: Sequence[Entry], cut: int = 0) -> Notes:
         book = NoteBook(path)

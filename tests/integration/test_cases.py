@@ -80,7 +80,7 @@ class Desk:
         return await app(message)
 
 
-def nights_of(result: SuiteResult | simeval.EvaluationResult) -> list[Any]:
+def nights_of(result: SuiteResult | simeval.ScenarioResult) -> list[Any]:
     [first] = result if isinstance(result, SuiteResult) else [result]
     return [each.columns["inputs"]["nights"] for each in first.judgements]  # type: ignore[index]
 

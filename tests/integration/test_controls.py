@@ -16,7 +16,7 @@ from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
 from simeval.results.entries import encode_entry
 from simeval.results.junit import junit_xml
-from simeval.results.suite import EvaluationResult, encode_suite
+from simeval.results.suite import ScenarioResult, encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel, judge_reply
 from tests.support.doubles import failure
 
@@ -47,7 +47,7 @@ def judge(control: Any = None, *, name: str = "scripted/judge") -> ScriptedModel
     return ScriptedModel(script if control is None else {**script, "control": control}, name)
 
 
-async def evaluated(judges: Any, then: Expectation | None = None, **options: Any) -> EvaluationResult:
+async def evaluated(judges: Any, then: Expectation | None = None, **options: Any) -> ScenarioResult:
     options = {"rubric_folder": None, "seed": 1, "store": None, "retry_config": RetryConfig(enabled=False), **options}
     return await Engine(judges, "offline/user", **options).evaluate(scenario(then or expectation()), app)
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 import simeval
-from simeval import EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, scorer
+from simeval import Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest, scorer
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun
 from simeval.core.trial import CUT_OFF
@@ -76,7 +76,7 @@ class Talk:
             await anyio.sleep_forever()
 
 
-async def run(store: Path, talk: Talk, app: App, test: ScenarioTest, **options: Any) -> EvaluationResult:
+async def run(store: Path, talk: Talk, app: App, test: ScenarioTest, **options: Any) -> ScenarioResult:
     """Run a scenario, and end it at once when the talk is over."""
     engine = simeval.Engine(
         "offline/judge",
@@ -113,11 +113,11 @@ def past(store: Path) -> ResumableRun:
         database.close()
 
 
-def seeds(result: EvaluationResult) -> list[int]:
+def seeds(result: ScenarioResult) -> list[int]:
     return [judgement.trial.seed for judgement in result.judgements]
 
 
-def cut_notes(result: EvaluationResult) -> list[str]:
+def cut_notes(result: ScenarioResult) -> list[str]:
     return [note for note in result.run.notes if "cut off" in note]
 
 

@@ -12,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator, scorer
-from simeval.core.trial import Judgement
+from simeval.core.trial import TrialResult
 from simeval.models.protocol.model import Request
 from simeval.results.suite import encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel
@@ -43,7 +43,7 @@ async def test_what_is_under_way_when_the_verdict_is_settled_is_ended() -> None:
     assert 35 <= under_way <= 44
     assert any(extra.conversation.ended == "settled" for extra in result.extras)
     assert all(extra.conversation.ended in ("settled", "goal_satisfied") for extra in result.extras)
-    kept = [entry for entry in journal.entries if isinstance(entry, Judgement)]
+    kept = [entry for entry in journal.entries if isinstance(entry, TrialResult)]
     assert len(kept) == 5 + under_way
     encoded = encode_suite([result], result.run, version="0")["scenarios"][0]
     assert sum(encoded["extras"].values()) == under_way

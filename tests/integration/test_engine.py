@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from simeval import (
-    EvaluationResult,
     Expectation,
     QuantileEvaluator,
     RatingAverageEvaluator,
     RatingProportionEvaluator,
+    ScenarioResult,
     SuiteResult,
     WritingStyleAxes,
     WritingStyleConfig,
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_example_of_the_readme_gives_a_result() -> None:
     result = await Engine(judge_model="offline/judge", seed=1).evaluate(scenario(), good_app)
 
-    assert isinstance(result, EvaluationResult)
+    assert isinstance(result, ScenarioResult)
     assert result.passed
     assert result.p_value == pytest.approx(0.9**30)
     assert result.average_score == 10

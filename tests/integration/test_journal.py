@@ -11,7 +11,7 @@ from simeval import (
     SuiteResult,
 )
 from simeval.core.run_records import Heartbeat, Start
-from simeval.core.trial import Judgement, TrialConversation
+from simeval.core.trial import TrialConversation, TrialResult
 from simeval.errors import AppError, DefinitionError, RunStopped, StoreError
 from simeval.results.suite import RunRecord
 from simeval.store.journal import JsonLinesJournal
@@ -27,7 +27,7 @@ class TestJournal:
         await Engine(seed=1, store=journal).evaluate([scenario("a"), scenario("b")], good_app)
 
         kinds = Counter(type(entry).__name__ for entry in journal.entries)
-        order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (Start, TrialConversation, Judgement))]
+        order = [(type(e), e.trial) for e in journal.entries if isinstance(e, (Start, TrialConversation, TrialResult))]
         del kinds["Heartbeat"]
         assert kinds == {
             "RunRecord": 1,
@@ -35,12 +35,13 @@ class TestJournal:
             "ControlRecord": 2,
             "Start": 60,
             "TrialConversation": 60,
-            "Judgement": 60,
+            "TrialResult": 60,
             "SuiteResult": 1,
         }
         assert isinstance(journal.entries[0], RunRecord)
         assert [type(entry) for entry in journal.entries[-2:]] == [Heartbeat, SuiteResult]
-        places = [[order.index((kind, trial)) for kind in (Start, TrialConversation, Judgement)] for _, trial in order]
+        parts = Start, TrialConversation, TrialResult
+        places = [[order.index((kind, trial)) for kind in parts] for _, trial in order]
         assert all(found == sorted(found) for found in places)
 
     async def test_a_json_lines_store_holds_every_trial(self, tmp_path: Path) -> None:

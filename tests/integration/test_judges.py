@@ -19,7 +19,7 @@ from simeval.core.trial import Failure, Rating, Score
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Request
 from simeval.results.entries import encode_entry
-from simeval.results.suite import EvaluationResult, encode_suite
+from simeval.results.suite import ScenarioResult, encode_suite
 from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.command_line import SUITE, simeval
 from tests.support.doubles import LEVELS, failure
@@ -59,12 +59,12 @@ async def app(message: str, state: Any) -> str:
     return "I track orders."
 
 
-async def evaluated(judges: Any, *, sample_size: int = 6, **options: Any) -> EvaluationResult:
+async def evaluated(judges: Any, *, sample_size: int = 6, **options: Any) -> ScenarioResult:
     options = {"early_stopping": False, "rubric_folder": None, "seed": 4, "store": None, **options}
     return await Engine(judges, "offline/user", **options).evaluate(scenario(sample_size), app)
 
 
-def scores(result: EvaluationResult) -> list[Score]:
+def scores(result: ScenarioResult) -> list[Score]:
     return [each for each in result.expectations[0].results if isinstance(each, Score)]
 
 

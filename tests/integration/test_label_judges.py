@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, EvaluationResult, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.models.protocol.model import Completion, Request
 from simeval.models.protocol.prompts import LabelGradeRequest, LabelRulingRequest
 from simeval.testing import ScriptedModel
@@ -21,7 +21,7 @@ async def app(message: str) -> str:
     return "I track orders."
 
 
-async def evaluated(judge: Any, then: Expectation, **settings: Any) -> EvaluationResult:
+async def evaluated(judge: Any, then: Expectation, **settings: Any) -> ScenarioResult:
     defaults: dict[str, Any] = {
         "judge_reply": "label",
         "store": None,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scenarios import rag_bot
-from simeval import AppResponse, EvaluationResult, Expectation, MeanEvaluator, ProportionEvaluator, ScenarioTest
+from simeval import AppResponse, Expectation, MeanEvaluator, ProportionEvaluator, ScenarioResult, ScenarioTest
 from simeval.scorers import ContextEntityRecall, ContextRelevancy, DocumentRelevance, EachTurn, Faithfulness
 from simeval.suites import load_suite
 from tests.support.experiments import engine
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 SUITE = Path(rag_bot.__file__).with_name("rag.yaml")
 
 
-async def judged(app: Any, *expectations: Expectation) -> EvaluationResult:
+async def judged(app: Any, *expectations: Expectation) -> ScenarioResult:
     scenario = ScenarioTest(
         title="Repairs",
         given="A customer.",

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from scenarios import returns_desk, telecom
-from simeval import Engine, EvaluationResult, Expectation, ProportionEvaluator, ScenarioTest, UserMix, UserPersona
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest, UserMix, UserPersona
 from simeval.engine.actors import dialogue
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
@@ -39,11 +39,11 @@ def scripted(*script: Step, **about: Any) -> ScenarioTest:
     return ScenarioTest(script=script, **{**fields, **about})
 
 
-async def run(scenario: ScenarioTest, app: Any = counting, **settings: Any) -> EvaluationResult:
+async def run(scenario: ScenarioTest, app: Any = counting, **settings: Any) -> ScenarioResult:
     return await Engine(seed=3, display="none", **{"store": None, **settings}).evaluate(scenario, app)
 
 
-def said(result: EvaluationResult, trial: int = 0) -> list[tuple[str, str]]:
+def said(result: ScenarioResult, trial: int = 0) -> list[tuple[str, str]]:
     return [(each.role, each.content) for each in result.conversations[trial].messages]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, EvaluationResult, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, RetryConfig, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
 from simeval.store.database import Database
@@ -47,7 +47,7 @@ async def evaluated(
     fields: dict[str, Any] | None = None,
     cases: Sequence[Mapping[str, Any]] = (),
     **options: Any,
-) -> EvaluationResult:
+) -> ScenarioResult:
     then = Expectation(
         **{"expected_behavior": TONE, "label": "tone", "evaluator": SuccessRateEvaluator(0.5), **(fields or {})}
     )
@@ -57,7 +57,7 @@ async def evaluated(
     return await Engine(model, "offline/user", **options).evaluate(suite, app)
 
 
-def said(result: EvaluationResult) -> str:
+def said(result: ScenarioResult) -> str:
     return " ".join(str(result).split())
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from simeval import (
     AppResponse,
-    EvaluationResult,
     Expectation,
     ProportionEvaluator,
     QuantileEvaluator,
     RatingAverageEvaluator,
     RatingProportionEvaluator,
     RetryConfig,
+    ScenarioResult,
     SuccessRateEvaluator,
     WritingStyleAxes,
     WritingStyleConfig,
@@ -59,7 +59,7 @@ async def app_handler(message: str, state: dict[str, Any]) -> AppResponse:
 
 async def test_the_readme_s_example() -> None:
     sigma_eval = SigmaEval(judge_model=MODEL)
-    results: EvaluationResult = await sigma_eval.evaluate(scenario, app_handler)
+    results: ScenarioResult = await sigma_eval.evaluate(scenario, app_handler)
 
     assert results.passed  # not results.results['passed']
     assert results.p_value is not None  # not results.results['p_value']

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from simeval.engine.actors import app
-from simeval.results.suite import EvaluationResult
+from simeval.results.suite import ScenarioResult
 from tests.support.command_line import simeval
 from tests.support.suites import Engine, scenario
 
@@ -26,7 +26,7 @@ TRIALS = 12
 Handle = Callable[[str, dict[str, Any]], Awaitable[str]]
 
 
-async def evaluated(handler: Any, **settings: Any) -> EvaluationResult:
+async def evaluated(handler: Any, **settings: Any) -> ScenarioResult:
     engine = Engine(seed=1, on_user_fault="count", max_error_rate=1, **settings)
     return await engine.evaluate(scenario(when=THREE, sample_size=TRIALS), handler)
 

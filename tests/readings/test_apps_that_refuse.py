@@ -16,7 +16,7 @@ from urllib3 import HTTPConnectionPool
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import MaxRetryError, NewConnectionError, ProtocolError
 
-from simeval import EvaluationResult
+from simeval import ScenarioResult
 from simeval.errors import AppUnusable
 from simeval.suites import Attack, CommandApp, HttpApp, SocketApp
 from simeval.suites.apps.remote_app import of_exception, of_status
@@ -59,7 +59,7 @@ async def served(answering: Answering) -> AsyncIterator[tuple[HttpApp, Counted]]
         yield HttpApp(url=url, request={"messages": "{messages}"}), known
 
 
-async def evaluated(answering: Answering, *, seed: int = 1, **settings: Any) -> EvaluationResult:
+async def evaluated(answering: Answering, *, seed: int = 1, **settings: Any) -> ScenarioResult:
     async with served(answering) as (app, _):
         return await Engine(seed=seed, **settings).evaluate(scenario(), app)
 

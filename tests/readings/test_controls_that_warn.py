@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from simeval import Engine, EvaluationResult, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.core.setting_field import Gate
 from simeval.results.guarantee import NO_RATE
 from simeval.results.junit import junit_xml
@@ -40,7 +40,7 @@ def _asking(request: Any) -> Mapping[str, Any]:
     return user_reply(question, goes_on=not request.history)
 
 
-async def credulous(**options: Any) -> EvaluationResult:
+async def credulous(**options: Any) -> ScenarioResult:
     """Return what a judge comes to that gives everything ten of ten."""
     judge = ScriptedModel({"judge": [judge_reply(10)], "control": [judge_reply(10)]}, name="scripted/judge")
     user = ScriptedModel({"user": _asking}, name="scripted/user")

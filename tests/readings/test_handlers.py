@@ -9,7 +9,7 @@ import pytest
 
 from simeval import Expectation, ProportionEvaluator
 from simeval.errors import DefinitionError
-from simeval.results.suite import EvaluationResult
+from simeval.results.suite import ScenarioResult
 from tests.support.experiments import engine as experiments
 from tests.support.experiments import right, sums
 from tests.support.suites import Engine, scenario
@@ -20,7 +20,7 @@ SAID = "I can track orders and start returns."
 THREE = "The user asks for one. The user asks for two. The user asks for three."
 
 
-async def evaluated(handler: Any, trials: int = 3, **settings: Any) -> EvaluationResult:
+async def evaluated(handler: Any, trials: int = 3, **settings: Any) -> ScenarioResult:
     return await Engine(seed=1, on_user_fault="count", **settings).evaluate(
         scenario(when=THREE, sample_size=trials), handler
     )

@@ -14,10 +14,10 @@ from pydantic import BaseModel
 from simeval import (
     AppResponse,
     Conversation,
-    EvaluationResult,
     Expectation,
     Message,
     ProportionEvaluator,
+    ScenarioResult,
     ScenarioTest,
     Scorer,
     scorer,
@@ -167,7 +167,7 @@ async def measured(dataset: Dataset, scorers: list[Scorer]) -> dict[str, dict[st
     return by_scorer(result.rows, [each.name for each in scorers])
 
 
-async def simulated(tmp_path: Path, scorers: list[Scorer]) -> tuple[EvaluationResult, str]:
+async def simulated(tmp_path: Path, scorers: list[Scorer]) -> tuple[ScenarioResult, str]:
     """Return the result of a simulation by all scorers, and where its store is."""
     store = f"sqlite:///{tmp_path / 'runs.db'}"
     then = [

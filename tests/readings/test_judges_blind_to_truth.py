@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simeval import Engine, EvaluationResult, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, RetryConfig, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.core.controls import ControlRecord, Controls, failed
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
@@ -114,7 +114,7 @@ def rated_by(judge: Judge) -> Callable[[Request], Any]:
     return rate
 
 
-async def evaluated(model: ScriptedModel, expected: str = ON_FRIDAY, **fields: Any) -> EvaluationResult:
+async def evaluated(model: ScriptedModel, expected: str = ON_FRIDAY, **fields: Any) -> ScenarioResult:
     async def app(message: str, state: Any) -> str:
         return "Thank you for asking! Your order F1001 arrives on Sunday, I am glad to say, and please ask me anything."
 

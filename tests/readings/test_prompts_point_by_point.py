@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from simeval import Engine, EvaluationResult, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import Engine, Expectation, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.core.trial import NOT_IN_SCENARIO, Score
 from simeval.errors import MalformedReply
 from simeval.models.protocol.prompt_texts import built_in
@@ -102,7 +102,7 @@ def scenario(**about: Any) -> ScenarioTest:
     return ScenarioTest(**{**fields, **about})
 
 
-async def run(user: Any, answer: str) -> EvaluationResult:
+async def run(user: Any, answer: str) -> ScenarioResult:
     models = {"user": user, "judge": [{"reasoning": "it did", "message": 2, "score": 9}]}
     engine = Engine(ScriptedModel(models), store=None, rubric_folder=None, display="none", seed=1, early_stopping=False)
     return await engine.evaluate(scenario(), lambda message, state: answer)

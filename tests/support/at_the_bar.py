@@ -6,9 +6,9 @@ from typing import Any
 
 from simeval import (
     Engine,
-    EvaluationResult,
     Expectation,
     ProportionEvaluator,
+    ScenarioResult,
     ScenarioTest,
     SuiteResult,
     WritingStyleConfig,
@@ -79,7 +79,7 @@ async def run(app: Any, scenarios: list[ScenarioTest], *, by: Any = user, **opti
     return await engine.evaluate(scenarios, app)
 
 
-def wrong(result: Iterable[EvaluationResult]) -> tuple[int, int]:
+def wrong(result: Iterable[ScenarioResult]) -> tuple[int, int]:
     """Count the scenarios that were passed, and those of them whose sentence promises 5%."""
     passed = [each for each in result if each.passed]
     return len(passed), sum("at most 5%" in SuiteResult((each,), each.run).guarantee for each in passed)

@@ -47,7 +47,7 @@ class App:
         return "I track orders and start returns." if len(message) % 3 else "I can not help with that, sorry."
 
 
-def findings(results: Sequence[simeval.EvaluationResult]) -> list[Any]:
+def findings(results: Sequence[simeval.ScenarioResult]) -> list[Any]:
     """All that was concluded and what it rests on, but for times."""
     return [
         (

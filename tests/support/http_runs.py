@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from simeval import AppResponse, Engine, EvaluationResult, Expectation, ScenarioTest, SuccessRateEvaluator
+from simeval import AppResponse, Engine, Expectation, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 
 KEY = "test-key-SECRET"
 MAX_ATTEMPTS = 3
@@ -32,6 +32,6 @@ async def app_handler(message: str, state: dict[str, int]) -> AppResponse:
     return AppResponse(answer, {"turn": state.get("turn", 0) + 1})
 
 
-def calls_by_role(result: EvaluationResult) -> dict[str, int]:
+def calls_by_role(result: ScenarioResult) -> dict[str, int]:
     """Return how many calls were made in each role."""
     return {role: usage.calls for role, usage in result.run.usage.items()}

@@ -6,11 +6,11 @@ from typing import Literal
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Usage
-from simeval.core.trial import Failure, Judgement, Score, Trial, Verdict
+from simeval.core.trial import Failure, Score, Trial, TrialResult, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.outcomes import combine
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord
+from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult
 
 NOON = datetime(2025, 1, 2, 12, 0, tzinfo=UTC)
 RUN = RunRecord(
@@ -41,7 +41,7 @@ def conversation(*said: str) -> Conversation:
 
 def result(
     *expectations: tuple[str, Sequence[Evaluator], Sequence[Score | Failure]], title: str = "A scenario"
-) -> EvaluationResult:
+) -> ScenarioResult:
     """Return the result of a scenario whose expectations have these results, and verdicts on them."""
     found = tuple(
         ExpectationResult(
@@ -53,7 +53,7 @@ def result(
         for label, evaluators, results in expectations
     )
     judgements = tuple(
-        Judgement(
+        TrialResult(
             trial=Trial(0, index, 100 + index),
             conversation=conversation(f"question {index}", f"answer {index}"),
             results=tuple(expectation.results[index] for expectation in found),
@@ -61,7 +61,7 @@ def result(
         for index in range(len(found[0].results))
     )
     outcome = combine([expectation.outcome for expectation in found])
-    return EvaluationResult(
+    return ScenarioResult(
         title=title,
         outcome=outcome,
         expectations=found,
@@ -71,7 +71,7 @@ def result(
     )
 
 
-def rated(*ratings: float, title: str = "A scenario", label: str = "it works") -> EvaluationResult:
+def rated(*ratings: float, title: str = "A scenario", label: str = "it works") -> ScenarioResult:
     """Return the result of a scenario whose trials were rated so, held against a success rate of 90%."""
     scores = [Score(value=rating, reasoning=f"rated {rating:g}") for rating in ratings]
     return result((label, [SuccessRateEvaluator(min_proportion=0.9)], scores), title=title)

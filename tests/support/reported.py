@@ -6,10 +6,10 @@ from itertools import cycle
 from typing import Any, get_args
 
 from simeval.core.conversation import USER_FAULTS, Conversation, Message
-from simeval.core.trial import CANNOT_TELL, USER_FAULT, Failure, Judgement, Score, Stage, Trial
+from simeval.core.trial import CANNOT_TELL, USER_FAULT, Failure, Score, Stage, Trial, TrialResult
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.outcomes import combine
-from simeval.results.suite import EvaluationResult, ExpectationResult, SuiteResult
+from simeval.results.suite import ExpectationResult, ScenarioResult, SuiteResult
 from tests.support.records import NOON, RUN, conversation
 
 HOSTILE = (
@@ -27,18 +27,18 @@ def scenario(
     n_max: int = 100,
     bar: float = 0.9,
     early: bool = True,
-) -> EvaluationResult:
+) -> ScenarioResult:
     """Return the result of a scenario whose trials came to this; `early`, only until its verdict was settled."""
     evaluator = SuccessRateEvaluator(min_proportion=bar)
     test = evaluator.with_defaults(significance_level=0.05, early_stopping=early, min_trials=1).running_test(n_max)
-    judgements: list[Judgement] = []
+    judgements: list[TrialResult] = []
     for index, (talk, result) in enumerate(tried):
         if test.settled:
             break
         failed = result if isinstance(result, Failure) else None
         is_app = failed is not None and failed.stage == "app"
         test.take(result.value if isinstance(result, Score) else None if is_app else float("nan"))
-        judgements.append(Judgement(trial=Trial(place, index, 10**18 + index), conversation=talk, results=(result,)))
+        judgements.append(TrialResult(trial=Trial(place, index, 10**18 + index), conversation=talk, results=(result,)))
     verdict = test.verdict()
     expectation = ExpectationResult(
         label=LABEL,
@@ -47,7 +47,7 @@ def scenario(
         results=tuple(each.results[0] for each in judgements),
         expected_behavior="The app answers",
     )
-    return EvaluationResult(
+    return ScenarioResult(
         title=title,
         outcome=combine([expectation.outcome]),
         expectations=(expectation,),

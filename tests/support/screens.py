@@ -10,7 +10,7 @@ from simeval.core.run_records import Usage
 from simeval.core.trial import Score
 from simeval.evaluators.scores import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.document import RunDocument
-from simeval.results.suite import EvaluationResult, SuiteResult
+from simeval.results.suite import ScenarioResult, SuiteResult
 from simeval.suites.files import load_suite
 from tests.support.command_line import ROOT
 from tests.support.records import NOON, RUN, result
@@ -76,7 +76,7 @@ def in_many_scripts() -> RunDocument:
 
 def _spoken(
     title: str, label: str, asked: str, answered: str, why: str, *, rating: int = 1, n: int = 12
-) -> EvaluationResult:
+) -> ScenarioResult:
     scores = [Score(value=float(rating), reasoning=why)] * n
     found = result(
         (label, [RULE], scores), (f"{label} ★", [RatingAverageEvaluator(min_median_rating=8)], scores), title=title

@@ -8,9 +8,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialResult
 from simeval.evaluators.scores import SuccessRateEvaluator
-from simeval.results.suite import EvaluationResult, ExpectationResult, RunRecord, SuiteResult
+from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, SuiteResult
 from simeval.store.database import Database
 from simeval.store.journal import Entry
 from tests.support.records import RUN, conversation
@@ -34,15 +34,15 @@ def held(
     return TrialConversation(Trial(scenario, index, 2**62 + index), conversation(*said), failure)
 
 
-def judged(index: int, scenario: int = 0, *, ratings: Sequence[float | Failure] = (8.0, 7.5)) -> Judgement:
+def judged(index: int, scenario: int = 0, *, ratings: Sequence[float | Failure] = (8.0, 7.5)) -> TrialResult:
     one = held(index, scenario)
     results = tuple(
         each if isinstance(each, Failure) else Score(value=each, reasoning=f"rated {each}") for each in ratings
     )
-    return Judgement(trial=one.trial, conversation=one.conversation, results=results)
+    return TrialResult(trial=one.trial, conversation=one.conversation, results=results)
 
 
-def ended(run: RunRecord, trials: Sequence[Sequence[Judgement]]) -> SuiteResult:
+def ended(run: RunRecord, trials: Sequence[Sequence[TrialResult]]) -> SuiteResult:
     """Return what a run came to whose scenarios have these trials."""
     found = tuple(_result(run, position, judgements) for position, judgements in enumerate(trials))
     return SuiteResult(found, run)
@@ -137,7 +137,7 @@ def _write(says: "Connection[int, None]", where: str, run_id: str, count: int) -
     database.close()
 
 
-def _result(run: RunRecord, position: int, judgements: Sequence[Judgement]) -> EvaluationResult:
+def _result(run: RunRecord, position: int, judgements: Sequence[TrialResult]) -> ScenarioResult:
     labels = run.scenarios[position][2]
     expectations = tuple(
         ExpectationResult(
@@ -148,7 +148,7 @@ def _result(run: RunRecord, position: int, judgements: Sequence[Judgement]) -> E
         )
         for place, label in enumerate(labels)
     )
-    return EvaluationResult(
+    return ScenarioResult(
         title=run.scenarios[position][0],
         outcome=expectations[0].outcome,
         expectations=expectations,
@@ -160,6 +160,6 @@ def _result(run: RunRecord, position: int, judgements: Sequence[Judgement]) -> E
     )
 
 
-def _value(judgement: Judgement, place: int) -> float:
+def _value(judgement: TrialResult, place: int) -> float:
     result = judgement.results[place]
     return result.value if isinstance(result, Score) else float("nan")

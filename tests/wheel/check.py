@@ -36,10 +36,10 @@ EXAMPLES = (
     *(f"docs/guides/{page.name}" for page in sorted(ROOT.glob("docs/guides/*.md")) if page.stem != "pytest"),
 )
 CALL = """\
-from simeval import Engine, EvaluationResult, ScenarioTest
+from simeval import Engine, ScenarioResult, ScenarioTest
 
 
-async def evaluate(engine: Engine, scenario: ScenarioTest) -> EvaluationResult:
+async def evaluate(engine: Engine, scenario: ScenarioTest) -> ScenarioResult:
     return await engine.evaluate(scenario, handle)"""
 CALL_LINE = len(CALL.splitlines())
 WRONG_HANDLERS = (

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 
 import simeval
-from simeval import AppResponse, Engine, EvaluationResult, Expectation, ScenarioTest, Verdict, dataset_of, scorer
+from simeval import AppResponse, Engine, Expectation, ScenarioResult, ScenarioTest, Verdict, dataset_of, scorer
 from simeval.analysis import Comparison, compare
 from simeval.datasets import Dataset
 from simeval.errors import DefinitionError
@@ -62,7 +62,7 @@ async def main() -> None:
     echo: Model = Echo()
     model = ScriptedModel({"user": [user_reply("Hello")], "judge": [judge_reply(9)]})
     engine = Engine(judge_model=model, seed=7, store=None, rubric_folder=None, display="none")
-    result: EvaluationResult = await engine.evaluate(SCENARIO, handler)
+    result: ScenarioResult = await engine.evaluate(SCENARIO, handler)
     verdict: Verdict = result.verdicts[0]
     assert result.passed, f"{result} {verdict.p_value}"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simeval.core.run_records import ResumableRun
-from simeval.core.trial import Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Score, Trial, TrialConversation, TrialResult
 from simeval.results.suite import RunRecord
 from simeval.store.journal import Entry
 
@@ -42,7 +42,7 @@ def _notes(run_id: str, entry: Entry) -> list[Note]:
             return [("run", run_id)]
         case TrialConversation() if entry.failure is None or entry.failure.stage == "app":
             return [("held", entry.trial.scenario, entry.trial.index, _digest(entry), entry.trial.seed)]
-        case Judgement():
+        case TrialResult():
             trial = entry.trial
             return [
                 ("score", trial.scenario, trial.index, position, repr(result.value), trial.seed)

@@ -22,7 +22,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_rand
 
 from simeval.core.logs import warn_all
 from simeval.core.terminal import counted_of
-from simeval.core.trial import Judgement
+from simeval.core.trial import TrialResult
 from simeval.core.waits import Attempts, WaitAsAsked, Waits, in_words
 from simeval.engine.watchdog import ADVICE, BLOCKED_SECONDS
 from simeval.errors import AppError, AppNotAsked, AppUnusable
@@ -271,7 +271,7 @@ class Unanswered:
     _kinds: Counter[str] = field(default_factory=Counter)
     _errors: dict[str, str] = field(default_factory=dict)  # the first error of each kind
 
-    def take(self, judgement: Judgement, *, is_recalled: bool = False) -> None:
+    def take(self, judgement: TrialResult, *, is_recalled: bool = False) -> None:
         """Check one more trial that counts; a recalled one was held by an earlier attempt."""
         failure = judgement.failure
         self.taken += 1
@@ -318,7 +318,7 @@ class EmptyAnswers:
     has_spoken: bool = field(default=False, init=False)
     _answered: int = field(default=0, init=False)
 
-    def take(self, judgement: Judgement) -> None:
+    def take(self, judgement: TrialResult) -> None:
         """Look at one more trial that counts."""
         answers = judgement.conversation.responses
         self.has_spoken |= any(answer.content.strip() or answer.tool_calls for answer in answers)

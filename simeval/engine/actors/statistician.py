@@ -15,7 +15,7 @@ from simeval.core.run_records import Prepared
 from simeval.core.settings import Settings
 from simeval.core.spill import SpillFile
 from simeval.core.terminal import counted_of
-from simeval.core.trial import Failure, Judgement, Score, Verdict
+from simeval.core.trial import Failure, Score, TrialResult, Verdict
 from simeval.engine.actors.app_line import AppLine, EmptyAnswers, Silence, Unanswered
 from simeval.engine.actors.tally import Tally, outcome_of, show_found
 from simeval.engine.flow import Demand, Requirement, Standing, StopSignal
@@ -25,9 +25,9 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import EarlyOutcomes, RunningTest, Taken, TrialsNeeded
 from simeval.results.outcomes import combine, meets_gate
 from simeval.results.suite import (
-    EvaluationResult,
     ExpectationResult,
     RunRecord,
+    ScenarioResult,
     SuiteResult,
     with_fidelity,
     with_shares,
@@ -133,7 +133,7 @@ class Statistician:
             for plan in paired
         ]
 
-    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[TrialResult | Prepared]) -> None:
         """Say which trials are needed of each scenario that is ready, and take every judgement."""
         async with inbox:
             async for found in inbox:
@@ -266,7 +266,7 @@ class Statistician:
         """Return the early outcomes of one expectation."""
         return {index: self._outcome(early.results[position]) for index, early in tally.order.waiting.items()}
 
-    def _take(self, tally: Tally, judgement: Judgement) -> None:
+    def _take(self, tally: Tally, judgement: TrialResult) -> None:
         for released in tally.order.push(judgement.trial.index, judgement):
             if self._is_closed(tally):
                 tally.extras.append(released)
@@ -285,7 +285,7 @@ class Statistician:
         if self._unanswered.is_given_up:
             self._end_all(self._unanswered.said)
 
-    def _tell_tests(self, tally: Tally, judgement: Judgement) -> None:
+    def _tell_tests(self, tally: Tally, judgement: TrialResult) -> None:
         """Let the tests of a scenario take the results of one trial, in the order dealt."""
         for position, result in enumerate(judgement.results):
             if tally.refusal(position):
@@ -357,11 +357,11 @@ class Statistician:
             or tally.faulty[position] > self._settings.max_user_fault_rate * size + ROUNDING
         )
 
-    def _result(self, tally: Tally, run: RunRecord) -> EvaluationResult:
+    def _result(self, tally: Tally, run: RunRecord) -> ScenarioResult:
         expectations = tuple(
             self._expectation(tally, position, measure, run) for position, measure in enumerate(tally.plan.measures)
         )
-        result = EvaluationResult(
+        result = ScenarioResult(
             title=tally.plan.scenario.title,
             outcome=combine([expectation.outcome for expectation in expectations]),
             expectations=expectations,
@@ -375,7 +375,7 @@ class Statistician:
         )
         return with_shares(result)
 
-    def _extras(self, tally: Tally) -> list[Judgement]:
+    def _extras(self, tally: Tally) -> list[TrialResult]:
         early = [] if self._is_closed(tally) else tally.order.waiting.values()
         return [*tally.extras, *early]
 

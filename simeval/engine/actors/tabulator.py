@@ -13,7 +13,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from simeval.core.capture import Caught, attempt, place_of
 from simeval.core.run_records import Preparation, Prepared
 from simeval.core.settings import Settings
-from simeval.core.trial import UNNEEDED, Estimate, Failure, Judgement, Score, Scored, Verdict, failure_of
+from simeval.core.trial import UNNEEDED, Estimate, Failure, Score, Scored, TrialResult, Verdict, failure_of
 from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import (
@@ -91,7 +91,7 @@ class MeasuredColumn:
     measured: int = 0  # answers that the scorer gave something on
     first: dict[str, tuple[int, int]] = field(default_factory=dict)  # where each path of a value stood first
     texts: dict[str, TextTally] = field(default_factory=dict)
-    worst: tuple[tuple[tuple[int, float], int], Judgement] | None = None
+    worst: tuple[tuple[tuple[int, float], int], TrialResult] | None = None
     prepared: Preparation | None = None
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class MeasuredColumn:
         ordered = sorted(self.texts.items(), key=lambda each: each[1].first)
         return {self.name_of(path): tally.shares(repetitions, alpha) for path, tally in ordered}
 
-    def take(self, index: int, result: Score | Failure, judgement: Judgement, *, example: int) -> None:
+    def take(self, index: int, result: Score | Failure, judgement: TrialResult, *, example: int) -> None:
         """Put a result in its place."""
         if self.measure.evaluators:
             self.results[index] = _bare(result)
@@ -174,7 +174,7 @@ class MeasuredColumn:
         found.first = min(found.first, place)
         found.take(place[0], text)
 
-    def _compare(self, index: int, result: Score | Failure, judgement: Judgement) -> None:
+    def _compare(self, index: int, result: Score | Failure, judgement: TrialResult) -> None:
         """Keep the answer with the strongest evidence against the requirement."""
         evaluators = self.measure.evaluators
         if not speaks_against(result, evaluators):
@@ -226,7 +226,7 @@ class Tabulator:
         measured = {column.label for column in self._columns if not column.measure.evaluators}
         self._concluded = frozenset(column.label for column in self._columns) - measured
 
-    async def conclude(self, *, inbox: MemoryObjectReceiveStream[Judgement | Prepared]) -> None:
+    async def conclude(self, *, inbox: MemoryObjectReceiveStream[TrialResult | Prepared]) -> None:
         """Ask for every answer once all is ready, and take them all."""
         async with inbox:
             async for found in inbox:
@@ -304,7 +304,7 @@ class Tabulator:
             rows=self._rows(run.run_id),
         )
 
-    def _take(self, judgement: Judgement) -> None:
+    def _take(self, judgement: TrialResult) -> None:
         index = judgement.trial.index
         self._came += 1
         self._crashed[index] = judgement.failure is not None and judgement.failure.stage == "app"
@@ -316,7 +316,7 @@ class Tabulator:
         if self._stored is None and index < MOST_KEPT:
             self._kept[index] = self._row(judgement)
 
-    def _row(self, judgement: Judgement) -> Row:
+    def _row(self, judgement: TrialResult) -> Row:
         times, index = self._plan.repetitions, judgement.trial.index
         return row_of(
             judgement,

@@ -10,7 +10,7 @@ from typing import Self
 from simeval.core.run_records import Preparation
 from simeval.core.setting_field import OnAppError
 from simeval.core.spill import Mapped, Spilled, SpillFile
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Verdict
+from simeval.core.trial import UNNEEDED, Failure, Score, TrialResult, Verdict
 from simeval.engine.flow import InOrder, Requirement
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.evaluators.base import Evaluator
@@ -34,9 +34,9 @@ class Tally:
     faulty: list[int]
     recalled: int = 0
     prepared: dict[int, Preparation] = field(default_factory=dict)
-    order: InOrder[Judgement] = field(default_factory=InOrder)
-    judgements: list[Judgement] | Spilled = field(default_factory=list)
-    extras: list[Judgement] = field(default_factory=list)
+    order: InOrder[TrialResult] = field(default_factory=InOrder)
+    judgements: list[TrialResult] | Spilled = field(default_factory=list)
+    extras: list[TrialResult] = field(default_factory=list)
     ended_by: Requirement | None = None  # if it has ended, and was looked at since
     undecided_because: str = ""  # why it needs no more trials, though it is not settled
     _shown: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)  # after how many trials of a test
@@ -52,11 +52,11 @@ class Tally:
     ) -> Self:
         """Return the tally of a scenario without any conclusions; `spill` is where its judgements go."""
         places = len(plan.measures)
-        judgements: list[Judgement] | Spilled = [] if spill is None else Spilled(spill)
+        judgements: list[TrialResult] | Spilled = [] if spill is None else Spilled(spill)
         return cls(plan, tests, [0] * places, [0] * places, recalled, judgements=judgements)
 
     @property
-    def counted(self) -> Sequence[Judgement]:
+    def counted(self) -> Sequence[TrialResult]:
         """The judgements that the verdicts rest on, as a result keeps them."""
         return tuple(self.judgements) if isinstance(self.judgements, list) else self.judgements
 
@@ -65,7 +65,7 @@ class Tally:
         taken = max(test.index for test in self.tests[position])
         refusal = self.refusal(position)
 
-        def result_of(index: int, judgement: Judgement) -> Score | Failure:
+        def result_of(index: int, judgement: TrialResult) -> Score | Failure:
             result = judgement.results[position]
             return result if index < taken or (refusal and isinstance(result, Score)) else UNNEEDED
 

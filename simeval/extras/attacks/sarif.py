@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from simeval.core.breaches import SAID, first_answer
 from simeval.core.terminal import counted_of, one_line
-from simeval.core.trial import Judgement, Score
+from simeval.core.trial import Score, TrialResult
 from simeval.core.version import __version__
 from simeval.core.writing_style import PERSONA
 from simeval.extras.attacks.attack import family_of
@@ -35,7 +35,7 @@ class _Success:
     attacker: str
     kind: str
     said: str
-    trials: Sequence[Judgement]
+    trials: Sequence[TrialResult]
 
 
 def sarif(run: RunDocument, lines: Mapping[str, Line]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def sarif(run: RunDocument, lines: Mapping[str, Line]) -> dict[str, Any]:
 
 
 def _successes(result: ScenarioDocument, family: Family) -> Iterator[_Success]:
-    reached: dict[tuple[str, str, str], list[Judgement]] = defaultdict(list)
+    reached: dict[tuple[str, str, str], list[TrialResult]] = defaultdict(list)
     for place, expectation in enumerate(result.expectations):
         for trial in result.judgements:
             name, score = (trial.conversation.writing_style or {}).get(PERSONA, ""), trial.results[place]
@@ -121,7 +121,7 @@ def _message(success: _Success, result: ScenarioDocument) -> str:
     )
 
 
-def _said_last(trial: Judgement) -> str:
+def _said_last(trial: TrialResult) -> str:
     """Return the attacker's last message before the breach: he may repeat that later."""
     answers = [first_answer(each.details) for each in trial.results if isinstance(each, Score)]
     first = min(filter(None, answers), default=None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import Ledger, RubricRecord, Start, TrialKey
-from simeval.core.trial import CUT, UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import CUT, UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
@@ -59,7 +59,7 @@ class RemoteExecutor:
         columns = self.plans[trial.scenario].trial_columns(trial.index)
         return TrialConversation(trial, found.conversation, found.failure, columns)
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         """Return the scores delivered with a conversation; one that was held before is measured now."""
         trial, measures = held.trial, len(self.plans[held.trial.scenario].measures)
         results = self._results.pop(trial, None)
@@ -67,7 +67,7 @@ class RemoteExecutor:
             results = (held.failure,) * measures
         elif results is None:
             results = await self._measured(held, known)
-        return Judgement(
+        return TrialResult(
             trial=trial,
             conversation=held.conversation,
             results=tuple(known.get(place, result) for place, result in enumerate(results)),
@@ -85,7 +85,7 @@ class RemoteExecutor:
             return (LOST,) * measures
         return (UNNEEDED,) * measures if found is None else found.results
 
-    async def _done(self, assignment: Assignment) -> Judgement | None:
+    async def _done(self, assignment: Assignment) -> TrialResult | None:
         """Have a trial done; None if it is not needed any more. Raises TrialLost and ModelUnusable."""
         scenario = assignment.trial.scenario
         places = range(len(self.plans[scenario].measures))

@@ -13,7 +13,7 @@ from simeval.core.app_handler import ExampleHandler
 from simeval.core.capture import Caught, capture
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun, Start, TrialKey, Usage
-from simeval.core.trial import UNNEEDED, Judgement, Score, TrialConversation, failure_of
+from simeval.core.trial import UNNEEDED, Score, TrialConversation, TrialResult, failure_of
 from simeval.engine.executors import Assignment, Delivery, Executor
 from simeval.engine.flow import Demand, StopSignal
 from simeval.engine.plans.fingerprint import changes
@@ -97,7 +97,7 @@ class TrialWorker:
             return Delivery(unusable=unusable, usage=self._used())
         return Delivery(judgement=judgement, usage=self._used())
 
-    async def _done(self, assignment: Assignment) -> Judgement:
+    async def _done(self, assignment: Assignment) -> TrialResult:
         """Return the result of a trial, without the columns, which the run has."""
         trial, clean = assignment.trial, self.context.clean
         held = assignment.held
@@ -116,7 +116,7 @@ class TrialWorker:
             results: Any = (failure,) * len(self.simulation.plans[trial.scenario].measures)
         else:
             results = tuple(UNNEEDED if place in known else each for place, each in enumerate(measured.results))
-        return Judgement(trial=trial, conversation=held.conversation, results=results, failure=held.failure)
+        return TrialResult(trial=trial, conversation=held.conversation, results=results, failure=held.failure)
 
     def _used(self) -> Mapping[str, Usage]:
         """Return the usage since the last call."""

@@ -14,7 +14,7 @@ from simeval.core.logs import log
 from simeval.core.network import SentTrace, noting_traces
 from simeval.core.redaction import cleaned
 from simeval.core.serialization import Json, opened
-from simeval.core.trial import Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Score, Trial, TrialConversation, TrialResult
 from simeval.core.waits import in_words
 from simeval.datasets.conversations import is_run_of
 from simeval.datasets.messages import moment
@@ -71,7 +71,7 @@ class JoiningExecutor:
     async def recall(self, held: TrialConversation) -> TrialConversation:
         return await self.executor.recall(held)
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         return await self.executor.judge(held, known)
 
     async def _joined_to(self, held: TrialConversation, sent: Sequence[SentTrace]) -> TrialConversation:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from simeval.core.conversation import Conversation, Message
 from simeval.core.network import SentTrace
 from simeval.core.run_records import ModelCall
-from simeval.core.trial import Failure, Judgement, Score, Verdict
+from simeval.core.trial import Failure, Score, TrialResult, Verdict
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.extras.telemetry import content, names
 from simeval.extras.telemetry.sending import Outlet
@@ -39,7 +39,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Traced:
     """A trial that is over: when it began and ended, in nanoseconds of Unix time, its calls and requests."""
 
-    judgement: Judgement
+    judgement: TrialResult
     started: int
     held: int
     ended: int
@@ -148,7 +148,7 @@ class RunSpans:
             started,
         )
 
-    def _conversation_id(self, judgement: Judgement) -> str:
+    def _conversation_id(self, judgement: TrialResult) -> str:
         return f"{self.run.run_id}/{judgement.trial.scenario}/{judgement.trial.index}"
 
     def _add_call(self, parent: "Span", call: ModelCall) -> None:
@@ -194,7 +194,7 @@ class RunSpans:
         self._fail(span, failure.error if self._with_content else failure.cause)
         span.end(traced.held)
 
-    def _of_turn(self, judgement: Judgement) -> dict[str, Any]:
+    def _of_turn(self, judgement: TrialResult) -> dict[str, Any]:
         return {
             names.OPERATION: names.INVOKE_AGENT,
             names.AGENT: self.run.app,

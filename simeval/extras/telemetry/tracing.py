@@ -12,7 +12,7 @@ from simeval.core.capture import Caught, attempt
 from simeval.core.logs import warn_all
 from simeval.core.network import SentTrace, noting_traces
 from simeval.core.run_records import ModelCall, TrialKey
-from simeval.core.trial import Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Score, Trial, TrialConversation, TrialResult
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand
 from simeval.engine.parts import RunPart
@@ -55,7 +55,7 @@ class Tracing:
         self._safely(self.spans.begin, trial.scenario)
         return self._held.setdefault((trial.scenario, trial.index), _Held())
 
-    def add(self, judgement: Judgement) -> None:
+    def add(self, judgement: TrialResult) -> None:
         """Make the spans of a trial that is over, if it was held or asked models in this run."""
         trial = judgement.trial
         held = self._held.pop((trial.scenario, trial.index), None)
@@ -111,7 +111,7 @@ class TracedExecutor:
     async def recall(self, held: TrialConversation) -> TrialConversation:
         return await self.executor.recall(held)
 
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> Judgement:
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
         before = _OF_TRIAL.set(self.tracing.begin(held.trial))
         try:
             made = await self.executor.judge(held, known)

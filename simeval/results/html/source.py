@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from simeval.core.trial import Judgement
+from simeval.core.trial import TrialResult
 from simeval.results.document import Document
 from simeval.results.html.charts import Node
 
@@ -31,10 +31,10 @@ class Source(Protocol):
     def labels(self, scenario: int) -> Sequence[str]:
         """Return the names of its trials' results, in their order."""
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
+    def outlines(self, scenario: int) -> Sequence[TrialResult]:
         """Return all its trials without their messages, in the order dealt; reasons of scores may be missing."""
 
-    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[TrialResult]:
         """Return some of its trials with their messages, in any order."""
 
 
@@ -49,9 +49,9 @@ class DocumentSource:
     def labels(self, scenario: int) -> Sequence[str]:
         return [each.label for each in self.document.scenarios[scenario].expectations]
 
-    def outlines(self, scenario: int) -> Sequence[Judgement]:
+    def outlines(self, scenario: int) -> Sequence[TrialResult]:
         return [each.outline() for each in self.document.scenarios[scenario].judgements]
 
-    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[Judgement]:
+    def read(self, scenario: int, indexes: Sequence[int]) -> Iterable[TrialResult]:
         found = self.document.scenarios[scenario].by_index()
         return [found[index] for index in indexes]

@@ -8,7 +8,7 @@ from typing import Any
 from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
 from simeval.core.media import shown
 from simeval.core.serialization import Json, encode_message, plain
-from simeval.core.trial import CANNOT_TELL, Failure, Judgement, Score
+from simeval.core.trial import CANNOT_TELL, Failure, Score, TrialResult
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.document import ExpectationDocument, Requirement
 from simeval.results.users import ENDINGS
@@ -64,7 +64,7 @@ class Required:
         return (2 if state == MISSED else 0), beyond
 
 
-def worst_first(outlines: Sequence[Judgement], required: Sequence[Required]) -> list[int]:
+def worst_first(outlines: Sequence[TrialResult], required: Sequence[Required]) -> list[int]:
     """Return the indexes of trials: the worst of each requirement in turn, then those without evidence against one."""
     columns = [list(_against(outlines, place, each)) for place, each in enumerate(required) if each.is_required]
     in_turn = chain.from_iterable(zip_longest(*columns))
@@ -72,7 +72,7 @@ def worst_first(outlines: Sequence[Judgement], required: Sequence[Required]) -> 
     return [*first, *(index for index in (each.trial.index for each in outlines) if index not in first)]
 
 
-def _against(outlines: Sequence[Judgement], place: int, required: Required) -> Iterator[int]:
+def _against(outlines: Sequence[TrialResult], place: int, required: Required) -> Iterator[int]:
     found = [
         (required.badness(each.results[place]), each.trial.index) for each in outlines if place < len(each.results)
     ]
@@ -80,7 +80,7 @@ def _against(outlines: Sequence[Judgement], place: int, required: Required) -> I
     return (index for (rank, _), index in found if rank)
 
 
-def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
+def report_trial(judgement: TrialResult, required: Sequence[Required]) -> Json:
     """Return a report's data of a trial: its conversation, scores with reasons, and the reason for its place.
 
     The states are for each result whether its requirement is met, "missed" or "missing".
@@ -100,14 +100,14 @@ def report_trial(judgement: Judgement, required: Sequence[Required]) -> Json:
     }
 
 
-def in_short(outlines: Iterable[Judgement], required: Sequence[Required]) -> dict[str, Any]:
+def in_short(outlines: Iterable[TrialResult], required: Sequence[Required]) -> dict[str, Any]:
     """Return many trials, each as its index and the place of the data it shares with others."""
     places: dict[tuple[str, ...], int] = {}
     trials = [(each.trial.index, places.setdefault(_standing(each, required), len(places))) for each in outlines]
     return {"alike": [_stands(*standing) for standing in places], "trials": trials}
 
 
-def _standing(outline: Judgement, required: Sequence[Required]) -> tuple[str, ...]:
+def _standing(outline: TrialResult, required: Sequence[Required]) -> tuple[str, ...]:
     """Return the reason of a trial, and its states."""
     states = [each.state(result) for each, result in zip(required, outline.results, strict=False)]
     return _reason(outline, required, states), *states
@@ -122,7 +122,7 @@ def _is_against(states: Sequence[str]) -> bool:
     return MISSED in states or MISSING in states
 
 
-def _reason(outline: Judgement, required: Sequence[Required], states: Sequence[str]) -> str:
+def _reason(outline: TrialResult, required: Sequence[Required], states: Sequence[str]) -> str:
     """Return why a trial is evidence against a requirement, in the words of its group; empty if it is not."""
     if outline.failure is None and not _is_against(states):
         return ""

@@ -6,7 +6,7 @@ from math import isnan
 from simeval.core.breaches import first_answer
 from simeval.core.conversation import SLOW_SECONDS, Conversation, transcript_lines
 from simeval.core.terminal import PLAIN, Terminal, one_line, show_number
-from simeval.core.trial import Judgement, Score
+from simeval.core.trial import Score, TrialResult
 from simeval.core.writing_style import PERSONA
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
 from simeval.results.users import ENDINGS
@@ -39,7 +39,7 @@ def is_known(failure: str, known: str) -> bool:
     return bool(cause) and cause in known
 
 
-def _worst(trial: Judgement, found: Score | None, terminal: Terminal, known: str) -> list[str]:
+def _worst(trial: TrialResult, found: Score | None, terminal: Terminal, known: str) -> list[str]:
     if found is None:
         failures = [failure.error for failure in trial.failures if not is_known(failure.error, known)]
         said = f": {one_line('; '.join(failures))}" if failures else ""
@@ -53,7 +53,7 @@ def _worst(trial: Judgement, found: Score | None, terminal: Terminal, known: str
 
 def chosen(
     page: RunDocument, *, trial: int | None, failed: bool, title: str | None
-) -> list[tuple[ScenarioDocument, Judgement]]:
+) -> list[tuple[ScenarioDocument, TrialResult]]:
     """Return the conversations of a run that were asked for, in the order dealt."""
     return [
         (scenario, each)
@@ -65,7 +65,7 @@ def chosen(
     ]
 
 
-def has_failed(scenario: ScenarioDocument, trial: Judgement) -> bool:
+def has_failed(scenario: ScenarioDocument, trial: TrialResult) -> bool:
     """Return whether a conversation is evidence against a requirement, or failed; not one that was cut."""
     scores = scenario.scores(trial)
     scored = [(each, scores[each.label].value) for each in scenario.expectations if each.label in scores]
@@ -74,13 +74,13 @@ def has_failed(scenario: ScenarioDocument, trial: Judgement) -> bool:
     return bool(trial.failures) or any(not each.is_met_by(score) for each, score in scored)
 
 
-def conversations_text(found: Iterable[tuple[ScenarioDocument, Judgement]], terminal: Terminal = PLAIN) -> str:
+def conversations_text(found: Iterable[tuple[ScenarioDocument, TrialResult]], terminal: Terminal = PLAIN) -> str:
     """Write conversations with their scores, each under its scenario and number."""
     lines = [line for scenario, trial in found for line in [*trial_lines(scenario, trial, terminal), ""]]
     return terminal.finished(lines[:-1])
 
 
-def trial_lines(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> list[str]:
+def trial_lines(scenario: ScenarioDocument, trial: TrialResult, terminal: Terminal) -> list[str]:
     """Return a conversation, its result, and its judgement."""
     title = terminal.paint(one_line(scenario.title), "bold")
     head = terminal.wrap(f"trial {trial.trial.index} of {title}")
@@ -88,7 +88,7 @@ def trial_lines(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal
     return [*head, *said, *judged_lines(scenario, trial, terminal)]
 
 
-def judged_lines(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> list[str]:
+def judged_lines(scenario: ScenarioDocument, trial: TrialResult, terminal: Terminal) -> list[str]:
     """Return how a conversation ended, and which scores it got, with the reasons."""
     return [*_end(trial.conversation, terminal), *_judged(scenario, trial, terminal)]
 
@@ -107,7 +107,7 @@ def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
     return [terminal.paint(line, "dim") for line in terminal.wrap("; ".join(parts), first="  ")]
 
 
-def _judged(scenario: ScenarioDocument, trial: Judgement, terminal: Terminal) -> Iterator[str]:
+def _judged(scenario: ScenarioDocument, trial: TrialResult, terminal: Terminal) -> Iterator[str]:
     scores = scenario.scores(trial)
     for expectation in scenario.expectations:
         found = scores.get(expectation.label)

@@ -9,18 +9,18 @@ from simeval.core.trial import Score
 from simeval.core.version import __version__
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.reading import read_document
-from simeval.results.suite import EvaluationResult, encode_suite
+from simeval.results.suite import ScenarioResult, encode_suite
 from tests.support.records import RUN, result
 from tests.support.results import run, scenario, share
 
 RULE = SuccessRateEvaluator(min_proportion=0.9, early_stopping=False)
 
 
-def document(found: EvaluationResult, run_id: str) -> dict[str, Any]:
+def document(found: ScenarioResult, run_id: str) -> dict[str, Any]:
     return {**encode_suite([found], RUN, version=__version__), "run_id": run_id}
 
 
-def scored(*values: float) -> EvaluationResult:
+def scored(*values: float) -> ScenarioResult:
     return result(("helps", [RULE], [Score(value=value, reasoning=f"rated {value:g}") for value in values]))
 
 

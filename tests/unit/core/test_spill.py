@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.spill import MOST_READ, Mapped, NotExact, Spilled, SpillFile, decode_judgement, encode_judgement
-from simeval.core.trial import Failure, Judgement, Rating, Score, Trial, TurnCounts
+from simeval.core.trial import Failure, Rating, Score, Trial, TrialResult, TurnCounts
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=12)
 PLAIN = st.dictionaries(
@@ -45,7 +45,7 @@ SCORES = st.builds(
 )
 FAILURES = st.builds(Failure, stage=st.sampled_from(("app", "judge", "scorer")), error=TEXTS, cause=TEXTS)
 JUDGEMENTS = st.builds(
-    Judgement,
+    TrialResult,
     trial=st.builds(Trial, st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**64)),
     conversation=st.builds(
         Conversation,
@@ -67,15 +67,15 @@ def nested(levels: int) -> list[Any]:
     return found
 
 
-def judged(number: int, **metadata: Any) -> Judgement:
+def judged(number: int, **metadata: Any) -> TrialResult:
     """Return a judgement with this number as its score."""
     said = (Message(role="assistant", content=f"answer {number}", seconds=0.5, metadata=metadata),)
-    return Judgement(
+    return TrialResult(
         trial=Trial(0, number, 7), conversation=Conversation(messages=said), results=(Score(value=float(number)),)
     )
 
 
-def spilled(records: Sequence[Judgement], file: SpillFile | None = None) -> Spilled:
+def spilled(records: Sequence[TrialResult], file: SpillFile | None = None) -> Spilled:
     found = Spilled(file or SpillFile())
     for each in records:
         found.append(each)
@@ -83,7 +83,7 @@ def spilled(records: Sequence[Judgement], file: SpillFile | None = None) -> Spil
 
 
 @given(JUDGEMENTS)
-def test_a_judgement_comes_back_equal_with_all_its_types(judgement: Judgement) -> None:
+def test_a_judgement_comes_back_equal_with_all_its_types(judgement: TrialResult) -> None:
     found = decode_judgement(encode_judgement(judgement))
 
     assert found == judgement
@@ -92,7 +92,7 @@ def test_a_judgement_comes_back_equal_with_all_its_types(judgement: Judgement) -
 
 def test_numbers_that_are_none_come_back() -> None:
     said = (Message(role="user", content="", seconds=nan),)
-    odd = Judgement(trial=Trial(0, 0, 1), conversation=Conversation(messages=said), results=(Score(value=-inf),))
+    odd = TrialResult(trial=Trial(0, 0, 1), conversation=Conversation(messages=said), results=(Score(value=-inf),))
 
     found = decode_judgement(encode_judgement(odd))
 
@@ -111,7 +111,7 @@ def test_numbers_that_are_none_come_back() -> None:
         pytest.param(judged(1, half="\ud83d"), id="half of a surrogate pair"),
     ],
 )
-def test_what_json_does_not_give_back_as_it_is_stays_in_memory(odd: Judgement) -> None:
+def test_what_json_does_not_give_back_as_it_is_stays_in_memory(odd: TrialResult) -> None:
     with pytest.raises(NotExact):
         encode_judgement(odd)
 
@@ -203,7 +203,7 @@ def test_copies_are_tuples() -> None:
 def test_what_is_worked_out_of_each_is_made_when_it_is_asked_for() -> None:
     made: list[int] = []
 
-    def double(index: int, record: Judgement) -> int:
+    def double(index: int, record: TrialResult) -> int:
         made.append(index)
         return 2 * record.trial.index
 

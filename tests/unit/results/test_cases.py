@@ -8,7 +8,7 @@ import pytest
 
 from simeval import ProportionEvaluator
 from simeval.core.conversation import Conversation
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialResult
 from simeval.results.cases import CaseTable, case_of, table_of
 
 ROWS = [
@@ -23,7 +23,7 @@ LOST = Failure(stage="judge", error="no answer", cause="timeout")
 def table(rows: Sequence[Mapping[str, Any]], results: Sequence[Score | Failure], **options: Any) -> CaseTable | None:
     found = [
         case_of(
-            Judgement(
+            TrialResult(
                 trial=Trial(0, index, index),
                 conversation=Conversation(),
                 results=(result,),

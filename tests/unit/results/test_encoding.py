@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
 from simeval.core.serialization import encode_conversation, encode_message, encode_result, plain
-from simeval.core.trial import Failure, Judgement, Score, Trial, TrialConversation
+from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialResult
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator, SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict
@@ -197,7 +197,7 @@ def test_details_are_shown_only_where_there_are_any() -> None:
         ),
         (TrialConversation(Trial(0, 3, 5), conversation("hi"), LOST), "conversation", {"failure"}),
         (
-            Judgement(trial=Trial(1, 2, 3), conversation=conversation(), results=(Score(value=8.0), LOST)),
+            TrialResult(trial=Trial(1, 2, 3), conversation=conversation(), results=(Score(value=8.0), LOST)),
             "judgement",
             {"scenario", "index", "seed", "results"},
         ),

@@ -13,19 +13,19 @@ from simeval.core.run_records import Usage
 from simeval.core.trial import Score
 from simeval.evaluators.scores import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.junit import junit_xml
-from simeval.results.suite import EvaluationResult
+from simeval.results.suite import ScenarioResult
 from tests.support.records import NOON, RUN, message, rated, result
 
 GOOD, BAD, OPEN = rated(*[8.0] * 30, title="Good"), rated(*[1.0] * 30, title="Bad"), rated(8.0, title="Open")
 
 
-def in_error(title: str) -> EvaluationResult:
+def in_error(title: str) -> ScenarioResult:
     (expectation,) = OPEN.expectations
     verdict = replace(expectation.verdicts[0], outcome="error", explanation="the judge was unreachable")
     return replace(OPEN, title=title, outcome="error", expectations=(replace(expectation, verdicts=(verdict,)),))
 
 
-def parsed(*results: EvaluationResult) -> ET.Element:
+def parsed(*results: ScenarioResult) -> ET.Element:
     return ET.fromstring(junit_xml(results, RUN).encode("utf-8"))
 
 

@@ -300,7 +300,7 @@ def test_the_worst_of_what_is_no_expectation_is_refused() -> None:
 def test_a_repr_is_a_line_however_much_there_is() -> None:
     one = rated(*[8.0] * 30)
 
-    assert repr(one) == "<EvaluationResult 'A scenario': pass, 30 trials>"
+    assert repr(one) == "<ScenarioResult 'A scenario': pass, 30 trials>"
     assert repr(SuiteResult((one,) * 200, RUN)) == "<SuiteResult of run run-1: pass, 200 scenarios>"
     assert repr(one.expectations[0]) == "<ExpectationResult 'it works': pass, 30 trials>"
     assert repr(one.conversations[0]) == "<Conversation of 2 messages, ended: recorded>"

@@ -4,15 +4,16 @@ from dataclasses import replace
 from typing import get_args
 
 from simeval.core.conversation import HELD_ANEW, USER_FAULTS, Conversation, Ending, Message
-from simeval.core.trial import Judgement, Trial
+from simeval.core.trial import Trial, TrialResult
 from simeval.results.users import ENDINGS, MOST_TRIALS, UserConduct, show_conduct
 
 
-def judgement(index: int, *faults: str, ended: Ending = "goal_satisfied", anew: int = 0) -> Judgement:
+def judgement(index: int, *faults: str, ended: Ending = "goal_satisfied", anew: int = 0) -> TrialResult:
     metadata = {HELD_ANEW: ["empty_message"] * anew} if anew else {}
     said = [Message(role="user", content="Hi", metadata=metadata), Message(role="assistant", content="Hello")]
     said += [Message(role="user", content="?", metadata={USER_FAULTS: {fault: ""}}) for fault in faults]
-    return Judgement(trial=Trial(0, index, 1), conversation=Conversation(messages=tuple(said), ended=ended), results=())
+    held = Conversation(messages=tuple(said), ended=ended)
+    return TrialResult(trial=Trial(0, index, 1), conversation=held, results=())
 
 
 def test_trials_with_several_faults_count_once() -> None:

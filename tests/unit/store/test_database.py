@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simeval.core.conversation import Conversation, Message
 from simeval.core.licences import JudgeLicence, Stream
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
-from simeval.core.trial import UNNEEDED, Failure, Judgement, Score, Trial, TrialConversation, cut_off
+from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, cut_off
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.entries import encode_entry
 from simeval.store.database import Database
@@ -81,7 +81,7 @@ def test_a_run_is_read_back_as_it_was_written(database: Database) -> None:
         run = begun(f"run-{next(numbers)}", titles=[title], seed=seed, definition={"title": title})
         helds = [TrialConversation(Trial(0, index, index), each) for index, each in enumerate(conversations)]
         helds.append(TrialConversation(Trial(0, len(helds), 0), conversations[0], failure))
-        judgement = Judgement(trial=helds[0].trial, conversation=helds[0].conversation, results=tuple(scores))
+        judgement = TrialResult(trial=helds[0].trial, conversation=helds[0].conversation, results=tuple(scores))
 
         database.append(run.run_id, [run, *helds, judgement])
         past = Runs(database).load(run.run_id)
@@ -371,7 +371,7 @@ def test_a_reply_is_of_the_same_columns_as_its_record() -> None:
 def test_conversations_that_were_never_recorded_are_kept_at_the_end(database: Database) -> None:
     run = begun(titles=["A"])
     fault = Failure(stage="engine", error="ValueError: x", cause="ValueError")
-    lost = Judgement(trial=Trial(0, 0, 0), conversation=conversation(), results=(fault, fault), failure=fault)
+    lost = TrialResult(trial=Trial(0, 0, 0), conversation=conversation(), results=(fault, fault), failure=fault)
     unjudged = replace(judged(1), results=(fault, fault), failure=fault)
 
     database.append("run-1", [run, lost, held(1), unjudged, ended(run, [[lost, unjudged]])])

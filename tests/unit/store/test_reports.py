@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simeval.core.trial import Judgement, Score
+from simeval.core.trial import Score, TrialResult
 from simeval.results.encoding import encode_document
 from simeval.results.html.page import write_report
 from simeval.results.reading import read_document
@@ -20,7 +20,7 @@ KILLED, FINISHED, STOPPED = "20261122-035728-657e64", "20261122-035729-e5be20", 
 EXPERIMENT, UNFINISHED = "20261122-035729-1cf4a1", "20261122-035730-f0d360"
 
 
-def values_of(trial: Judgement) -> list[float | None]:
+def values_of(trial: TrialResult) -> list[float | None]:
     """Return the numbers that a trial was given; None where there is none."""
     return [each.value if isinstance(each, Score) else None for each in trial.results]
 

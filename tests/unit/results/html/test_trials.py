@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from simeval.core.trial import CANNOT_TELL, NOTHING_SAID, UNNEEDED, Failure, Judgement, Score, Trial
+from simeval.core.trial import CANNOT_TELL, NOTHING_SAID, UNNEEDED, Failure, Score, Trial, TrialResult
 from simeval.results.document import ExpectationDocument, Requirement, ScoreCut
 from simeval.results.html.trials import Required, in_short, required_of, worst_first
 
@@ -14,9 +14,9 @@ CRASH = Failure(stage="app", error="refused", cause="app")
 LOST = Failure(stage="judge", error="no answer", cause="server")
 
 
-def tried(*results: Sequence[Score | Failure]) -> list[Judgement]:
+def tried(*results: Sequence[Score | Failure]) -> list[TrialResult]:
     return [
-        Judgement(trial=Trial(0, n, 0), conversation=NOTHING_SAID, results=(*each,)) for n, each in enumerate(results)
+        TrialResult(trial=Trial(0, n, 0), conversation=NOTHING_SAID, results=(*each,)) for n, each in enumerate(results)
     ]
 
 
