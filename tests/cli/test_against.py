@@ -69,7 +69,7 @@ def test_a_worse_app_fails_in_every_report(folder: Path) -> None:
         (("--against", "missing.json"), "cannot be read"),
         (("--against", "20200101"), "20200101"),
         (("--against", "shop"), "it is no run and no app"),
-        (("--against", "./shop.py:good"), "shop.py"),
+        (("--against", "./shop.json:good"), "shop.json"),
         (("--against", "./main"), "it is a file, and may be the name of an app"),
     ],
 )

@@ -32,7 +32,7 @@ def completed(*words: str) -> list[str]:
         (["run", "s"], ["file,s"]),
         (["run", "s.yaml", "--json", "r"], ["file,r"]),
         (["completion", "z"], ["plain,zsh"]),
-        (["nothing", "--h"], ["plain,--help"]),
+        (["nothing", "--help"], ["plain,--help-all", "plain,--help"]),
     ],
 )
 def test_commands_options_values_and_files_are_completed(words: list[str], found: list[str]) -> None:

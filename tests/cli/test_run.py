@@ -84,7 +84,7 @@ def folder(tmp_path: Path) -> Path:
         (["nothing.yaml", "--app", "shop:good"], 2),
         (["shop:good", "--app", "shop:good"], 2),
         (["shop.py", "--app", "shop:good"], 2),
-        (["suite.yaml", "--app", "shop.py:good"], 2),
+        (["suite.yaml", "--app", "shop.py:good"], 0),
         (["suite.yaml", "--app", "shop:good", "--json", "shop.py/x.json"], 2),
         (["suite.yaml", "--app", "shop:nobody"], 2),
         (["suite.yaml", "--app", "nonsense"], 2),

@@ -120,7 +120,7 @@ def changes_fact(talk: Talk) -> Found:
     """Find identifiers that are nearly earlier ones; a user who writes the right one beside it corrects itself."""
     if not any(facts(text) for _, text in talk.user):
         return
-    known = list(facts(talk.script))
+    known = list(talk.known)
     script = squeezed(talk.script)
     for place, text in talk.user:
         for each in facts(text):
@@ -142,7 +142,7 @@ def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
 def invents_fact(talk: Talk) -> Found:
     """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
     tells_one = any(facts(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
-    known = facts(talk.script) if tells_one else ()
+    known = talk.known if tells_one else ()
     names_one = any(find_all("given name", talk.scenario.given))
     for place, text in talk.user:
         told = [*_told(text, known), *(_own_names(text) if names_one else ())]

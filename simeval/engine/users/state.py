@@ -35,7 +35,7 @@ from typing import Any, get_args
 from simeval.core import seeds
 from simeval.core.capture import Caught, capture, place_of
 from simeval.core.conversation import STATUS, Conversation, Ending, Message, UserFaultKind
-from simeval.core.identifiers import details, told_details
+from simeval.core.identifiers import Identifier, details, facts, identifiers, told_details
 from simeval.core.phrases import content_stems, has, typed
 from simeval.core.wording import asks, hands_over, promises, words
 from simeval.errors import WorldError
@@ -282,6 +282,12 @@ class Talk:
             app=[(place, message.content) for place, message in said if message.role == "assistant"],
             script=f"{scenario.given}\n{scenario.when}\n{style}",
         )
+
+    @property
+    def known(self) -> Sequence[Identifier]:
+        """The identifiers of the script, and its numbers in groups but for those of the style: "40-100 words"."""
+        told = facts(f"{self.scenario.given}\n{self.scenario.when}")
+        return tuple(dict.fromkeys((*identifiers(self.script), *told)))
 
     def before(self, place: int) -> list[str]:
         """Return the messages before a place, by either side."""

@@ -93,6 +93,14 @@ def test_a_number_that_the_app_has_named_may_be_used() -> None:
     assert found(OPENING, "Is it F1001 or F1002?", "F1002, please", DONE) == []
 
 
+def test_a_number_of_the_style_is_no_fact_that_others_could_be_invented_beside() -> None:
+    said = conversation("When do you open? My number is 4082286148.", "At nine.").messages
+    style = {"verbosity": "Detailed (40-100 words)"}
+    hours = scenario(given="A customer", when="They ask when the shop opens")
+
+    assert find_faults(hours, Conversation(messages=said, ended="goal_satisfied", writing_style=style)) == ()
+
+
 @pytest.mark.parametrize("ended", ["turn_limit", "app_error", "recorded", "user"])
 def test_who_did_not_leave_by_itself_has_not_left_while_asked(ended: Ending) -> None:
     assert found(OPENING, WHICH, ended=ended) == []
