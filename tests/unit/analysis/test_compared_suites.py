@@ -88,9 +88,9 @@ def test_another_number_of_ratings_of_each_conversation_is_noted() -> None:
         ({}, "no result of a simeval run"),
         ({**run(), "simeval": None}, "simeval: "),
         ({key: value for key, value in run().items() if key != "seed"}, "the key seed is missing"),
-        ({**run({"title": "A scenario"}), "scenarios": None}, "it cannot be read"),
-        (run(1), "it cannot be read"),  # type: ignore[arg-type]
-        (run({"expectations": [{}]}), "the key verdicts is missing"),
+        ({**run({"title": "A scenario"}), "scenarios": None}, "scenarios: Input should be"),
+        (run(1), "scenarios.0: Input should be"),  # type: ignore[arg-type]
+        (run({"expectations": [{}]}), "the key label is missing"),
         (run({"title": "A scenario"}), "the key scenarios.0.sample_size is missing"),
         (run(scenario({"label": "helps", "verdicts": [{"evaluator": "x"}]})), "verdicts.0.chart is missing"),
         (run(scenario(share([2, 1]))), "scenarios.0.expectations.0.verdicts.0.chart.met.0"),  # type: ignore[list-item]
