@@ -4,7 +4,8 @@
 
 A row is a judge by its sensitivity and specificity. "passes" and "fails" are the chances of either verdict for an app
 exactly at the bar: both are wrong, and each is at most 5%. "proves" is the chance of a pass at the rate given, beside
-that of as many labels of a random sample without a judge. The exit status is 1 where a level is above 5%.
+that of as many labels of a random sample without a judge. The exit status is 1 where a level is above 5%. It takes
+minutes, and an hour with 500 judged and 100 labels.
 """
 
 import argparse
@@ -59,14 +60,14 @@ def _edge(test: PeopleTest, proves: Callable[[int, Labelled], bool], *, rises: b
     edge: Edge = {}
     for judged_good in _likely(test):
         dealt = test.deal(judged_good)
-        at, found = dealt.good + (1 if rises else 0), []
-        for bad in range(dealt.bad + 1):
+        at, found = dealt.good + 1 if rises else -1, []
+        for bad in range(dealt.bad + 1) if rises else range(dealt.bad, -1, -1):
             while rises and at > 0 and proves(judged_good, Labelled(at - 1, bad)):
                 at -= 1
-            while not rises and at >= 0 and not proves(judged_good, Labelled(at, bad)):
-                at -= 1
+            while not rises and at < dealt.good and proves(judged_good, Labelled(at + 1, bad)):
+                at += 1
             found.append(at)
-        edge[judged_good] = found
+        edge[judged_good] = found if rises else found[::-1]
     return edge
 
 

@@ -113,18 +113,18 @@ def dealt_trials(run: RunDocument, expectation: str) -> dict[tuple[str, int], fl
 
 
 def people_verdicts(
-    run: RunDocument, labels: Mapping[tuple[str, str], Mapping[int, bool | None]], *, alpha: float | None = None
+    run: RunDocument, labels: Mapping[tuple[str, str], Mapping[int, bool | None]]
 ) -> tuple[PeopleVerdict, ...]:
     """Return the verdicts on requirements whose standard is people.
 
     `labels` are people's by title and expectation, then by trial: whether it is good, None where they are split or
-    cannot tell. Labels of other trials than those dealt do not count. The level is that of the requirement, or `alpha`.
+    cannot tell. Labels of other trials than those dealt do not count. The level is that of the requirement.
     """
-    return tuple(_verdict(asked, labels.get(asked.key[:2], {}), alpha) for asked in _asked(run))
+    return tuple(_verdict(asked, labels.get(asked.key[:2], {})) for asked in _asked(run))
 
 
-def label_plan(run: RunDocument, *, judge: Judge | None = None) -> str:
-    """Say how many labels each requirement on the rate of people takes, if the judge is as good as guessed.
+def label_plan(run: RunDocument) -> str:
+    """Say how many labels each requirement on the rate of people takes, if the judge is as good as most.
 
     Raises DefinitionError where the run has none.
     """
@@ -132,7 +132,7 @@ def label_plan(run: RunDocument, *, judge: Judge | None = None) -> str:
     if not found:
         do = "write `standard: people` beside min_proportion, and run the suite again"
         raise DefinitionError("run", found="no requirement of it is on the rate that people would find", do=do)
-    return "\n\n".join(_planned(each, judge or Judge()) for each in found)
+    return "\n\n".join(_planned(each, Judge()) for each in found)
 
 
 def _planned(asked: _Asked, judge: Judge) -> str:
@@ -171,7 +171,7 @@ def _wrapped(lines: Sequence[str]) -> str:
 def require_of_run(labels: Sequence[Label], run: RunDocument) -> None:
     """Raise DefinitionError for labels that do not say that they are of this run, where a verdict rests on them."""
     unknown = next((each for each in labels if each.run != run.run_id), None)
-    if unknown is not None and any(True for _ in _asked(run)):
+    if unknown is not None and _asked(run):
         do = f"label its trials with `simeval people label {run.run_id}`, or name the run in a column run"
         raise DefinitionError(unknown.where or "labels", found="the label does not say of which run it is", do=do)
 
@@ -185,8 +185,8 @@ def _asked(run: RunDocument) -> list[_Asked]:
     ]
 
 
-def _verdict(asked: _Asked, labels: Mapping[int, bool | None], alpha: float | None) -> PeopleVerdict:
-    test, level = asked.test, asked.requirement.significance_level if alpha is None else alpha
+def _verdict(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
+    test, level = asked.test, asked.requirement.significance_level
     order, counted = asked.order(), asked.counted
     said = {index: labels[index] for index in order if index in labels}
     good, missing = (

@@ -102,6 +102,7 @@ def typed(text: str) -> str:
     return text.replace("’", "'").replace("İ", "I").lower()
 
 
+@lru_cache(maxsize=8_000)  # a scenario's texts are read in each of its trials
 def has(kind: str, text: str) -> bool:
     """Return whether a text has a phrase of a kind; it is given as patterns are: mostly `typed`."""
     return any(_compiled(each.pattern).search(text, 0, MOST_READ) for each in candidates(kind, text))

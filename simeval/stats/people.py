@@ -93,7 +93,10 @@ class PeopleTest:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """How often a judge is right: about trials that people call good, and about those that they call bad."""
+    """How often a judge is right: about trials that people call good, and about those that they call bad.
+
+    The two sum to more than 1: it is better than a coin.
+    """
 
     sensitivity: float = 0.95
     specificity: float = 0.9

@@ -63,7 +63,7 @@ async def test_misunderstood_conversations_all_count_however_the_user_asks(
         name="scripted/judge",
     )
     style = WritingStyleConfig(enabled=False)
-    options: dict[str, Any] = {"store": None, "rubric_folder": None, "on_failed_control": "off"}
+    options: dict[str, Any] = {"seed": 1, "store": None, "rubric_folder": None, "on_failed_control": "off"}
     engine = Engine(judge, ScriptedModel({"user": user}), writing_style_config=style, early_stopping=False, **options)
 
     result = await engine.evaluate(

@@ -143,7 +143,7 @@ def invents_fact(talk: Talk) -> Found:
     """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
     tells_one = any(facts(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
     known = talk.known if tells_one else ()
-    names_one = any(find_all("given name", talk.scenario.given))
+    names_one = has("given name", talk.scenario.given)
     for place, text in talk.user:
         told = [*_told(text, known), *(_own_names(text) if names_one else ())]
         if not told:
