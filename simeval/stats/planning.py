@@ -6,7 +6,7 @@ behavior of power versus sample size and software solutions", The American Stati
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import scipy
@@ -46,6 +46,7 @@ def fixed_test(n: int, p0: float, p1: float, *, alpha: float) -> FixedTest:
     return FixedTest(critical, binomial.p_at_least(critical, n, p0), float(binomial.power(n, p0, p1, alpha=alpha)))
 
 
+@lru_cache(maxsize=1_024)  # most requirements of a suite ask alike
 def fixed_sample(p0: float, p1: float, *, alpha: float, power: float) -> FixedSample | None:
     """Return the sizes of a fixed sample that prove "above p0" with this chance at a true rate of p1.
 

@@ -237,12 +237,12 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     is_wanted = _WANTED.search(when) if is_english else has("third person", when)
     if not is_wanted or has("first person", when) or len(meaningful_topics(when)) < LEAST_OF_GOAL:
         return False
-    if not _has_said_enough(talk, everything) or topics(everything) & topics(talk.script):
+    told, hoped = topics(talk.script), [topics(each.behaviour or "") for each in talk.scenario.expectations]
+    if any(topics(text) & told for _, text in talk.user):
         return False
-    hoped = " ".join(each.behaviour or "" for each in talk.scenario.expectations)
+    if any(topics(text) & told.union(*hoped) for _, text in talk.app) or not _has_said_enough(talk, everything):
+        return False
     answers = " ".join(text for _, text in talk.app)
-    if topics(f"{talk.script} {hoped}") & topics(answers):
-        return False
     return not (is_english and _is_spoken(when, content_stems(when) - GENERIC, [typed(everything), typed(answers)]))
 
 
