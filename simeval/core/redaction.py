@@ -70,7 +70,7 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
         r"(?=[^\s\d\"',;&]{0,200}\d)[A-Za-z0-9._~+/\-]{16,}=*",
     ),
     (
-        ["key=", "token=", "secret=", "password=", "sig=", "signature="],  # in the query of an address
+        ["="],  # in the query of an address
         r"(?i:([?&;](?:[\w-]{0,40}[_-])?(?:(?:api)?key|token|secret|password|sig|signature)=))"
         r"(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6,}",
     ),

@@ -94,7 +94,7 @@ class AppLine:
         """
         attempts: Attempts | None = None
         while True:
-            ticket = await self.gate.enter(self._wait)
+            ticket = self.gate.at_once(self._wait) or await self.gate.enter(self._wait)
             outcome: Outcome = "abandoned"
             try:
                 made = await work()

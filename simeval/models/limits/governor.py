@@ -152,8 +152,7 @@ class Governed(Wrapped):
         """Wait in line, then answer."""
         probes = 0
         while True:
-            with self.waits.during("line", self.name, request.role):
-                ticket, is_probe = await self._admitted()
+            ticket, is_probe = await self._admitted(request.role)
             completion: Completion | None = None
             failure: ModelError | None = None
             try:
@@ -188,14 +187,15 @@ class Governed(Wrapped):
                 "cut the prompt off; give it a larger context (Ollama: num_ctx)"
             )
 
-    async def _admitted(self) -> tuple[Ticket, bool]:
+    async def _admitted(self, role: str) -> tuple[Ticket, bool]:
         """Wait until a call may start, and start it; return whether it probes a model that is down."""
-        ticket = await self._gate.enter(self._wait, self._probe_if_down)
-        return ticket, self.breaker.is_open
-
-    def _probe_if_down(self) -> None:
+        ticket = self._gate.at_once(self._wait)
+        if ticket is None:
+            with self.waits.during("line", self.name, role):
+                ticket = await self._gate.enter(self._wait)
         if self.breaker.is_open:
             self.breaker.probe()
+        return ticket, self.breaker.is_open
 
     def _wait(self, now: float) -> float:
         """Return the seconds until the next call may start. Raises ModelUnusable at the end of an outage's patience."""

@@ -330,29 +330,22 @@ class Gate:
     _line: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True), init=False, repr=False)
     _changed: anyio.Event | None = field(default=None, init=False, repr=False)
 
-    async def enter(
-        self, wait: Callable[[float], float] | None = None, on_entry: Callable[[], None] | None = None
-    ) -> Ticket:
-        """Wait until a call may start, and start it; `on_entry` is called just before.
-
-        `wait` returns the seconds to wait at a time of the monotonic clock, inf until something has changed; by default
-        it is the traffic's.
-        """
-        wait = wait or self.traffic.wait
+    def at_once(self, wait: Callable[[float], float]) -> Ticket | None:
+        """Start a call if it need not wait; otherwise return None. `wait` is as for `enter`."""
         now = monotonic()
-        if self._line.locked() or wait(now) > 0:
-            async with self._line:
-                while (seconds := wait(monotonic())) > 0:
-                    self._changed = anyio.Event()
-                    with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
-                        await self._changed.wait()
-                return self._started(monotonic(), on_entry)
-        return self._started(now, on_entry)
+        return None if self._line.locked() or wait(now) > 0 else self.traffic.start(now)
 
-    def _started(self, now: float, on_entry: Callable[[], None] | None) -> Ticket:
-        if on_entry is not None:
-            on_entry()
-        return self.traffic.start(now)
+    async def enter(self, wait: Callable[[float], float]) -> Ticket:
+        """Wait in line until a call may start, and start it.
+
+        `wait` returns the seconds to wait at a time of the monotonic clock, inf until something has changed.
+        """
+        async with self._line:
+            while (seconds := wait(now := monotonic())) > 0:
+                self._changed = anyio.Event()
+                with anyio.move_on_after(None if seconds == inf else max(seconds, NAP_SECONDS)):
+                    await self._changed.wait()
+            return self.traffic.start(now)
 
     def changed(self) -> None:
         """Wake the first caller in line."""
