@@ -103,7 +103,6 @@ OF_ENGINES: Mapping[str, str] = {
     **dict.fromkeys(("max_concurrency", "max_workers", "num_threads"), "concurrency="),
     **dict.fromkeys(("evaluation_name", "experiment_prefix", "name"), "Engine.experiment(dataset, app, metadata=...)"),
     "target_column": 'a scorer\'s column_map={"reference": COLUMN}',
-    "alpha": "significance_level=",
 }
 OF_EVALUATORS: Mapping[str, str] = {
     **dict.fromkeys(("proportion", "min_success_rate", "success_rate"), "min_proportion="),

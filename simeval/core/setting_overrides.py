@@ -24,7 +24,23 @@ from simeval.core.terminal import Display
 from simeval.core.writing_style import WritingStyleConfig
 
 
-class SettingOverrides(TypedDict, total=False):
+class _NamesOfOptions(TypedDict, total=False):
+    """Settings by the names of their options, which the fields of Settings do not have."""
+
+    alpha: float
+    app_rpm: int | None
+    app_timeout: float
+    judge_context: int | None
+    max_answer: int
+    max_cost: float | None
+    model_timeout: float
+    outage: float
+    rpm: int | None
+    samples: int
+    tpm: int | None
+
+
+class SettingOverrides(_NamesOfOptions, total=False):
     """The names and types of the fields of Settings, which documents each; a test keeps the two in step."""
 
     sample_size: int

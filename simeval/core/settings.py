@@ -46,7 +46,7 @@ from simeval.core.setting_field import (
 )
 from simeval.core.setting_field import RetryConfig as RetryConfig
 from simeval.core.terminal import Display
-from simeval.core.validation import require_level, require_size, require_whole
+from simeval.core.validation import own_name, require_level, require_size, require_whole
 from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
 from simeval.errors import DefinitionError
 
@@ -487,11 +487,16 @@ class Settings:
 
     def overridden(self, overrides: Mapping[str, Any], *, beside: Sequence[str] = ()) -> "Settings":
         """Return these with others in their place. Raises DefinitionError, which may suggest a name `beside` them."""
-        names = [each.name for each in fields(self)]
-        for name in set(overrides) - set(names):
-            do = meant_setting(name, fields(self), beside) or "see the fields of simeval.engine.Settings"
-            raise DefinitionError("settings", found=f"there is no setting {name!r}", do=do)
-        return replace(self, **overrides)
+        names, given = [each.name for each in fields(self)], dict[str, Any]()
+        for name, value in overrides.items():
+            own = own_name(name, names)
+            if own not in names:
+                do = meant_setting(name, fields(self), beside) or "see the fields of simeval.engine.Settings"
+                raise DefinitionError("settings", found=f"there is no setting {name!r}", do=do)
+            if own in given:
+                raise DefinitionError("settings", found=f"{own!r} is given twice", do=f"leave {name!r} out")
+            given[own] = value
+        return replace(self, **given)
 
 
 DEFAULTS = Settings()

@@ -23,6 +23,13 @@ LONGEST_FOUND = 200  # characters of a value that are shown
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 SAME: Mapping[str, str] = {  # other names of fields, which options and engines have
     "alpha": "significance_level",
+    "app_rpm": "app_requests_per_minute",
+    "app_timeout": "app_timeout_seconds",
+    "judge_context": "judge_context_tokens",
+    "max_answer": "max_answer_bytes",
+    "max_cost": "max_cost_usd",
+    "model_timeout": "model_timeout_seconds",
+    "outage": "outage_seconds",
     "rpm": "requests_per_minute",
     "samples": "sample_size",
     "tpm": "tokens_per_minute",

@@ -68,8 +68,8 @@ class Engine:
     `log_level` ("DEBUG", "INFO", "WARNING", "ERROR") sets how much of simeval's log is shown in this process: by the
     handlers that the program has, else on standard error, as `configure_logging` does. Without it nothing is changed.
 
-    All else is in `settings`; any field of Settings may also be given by its name, and then comes before it:
-    `Engine("openai/gpt-5-nano", sample_size=100, max_cost_usd=5)`.
+    All else is in `settings`; any field of Settings may also be given by its name, or that of its option, and then
+    comes before it: `Engine("openai/gpt-5-nano", samples=100, max_cost=5)`.
 
     Everything that is finished is in the store before it is counted, and a run that ended early can be resumed. Raises
     DefinitionError for an argument that cannot be used.
@@ -81,6 +81,7 @@ class Engine:
         user_simulator_model: str | Model | None = None,
         *,
         settings: Settings | None = None,
+        user_model: str | Model | None = None,
         log_level: Level | None = None,
         **overrides: Unpack[SettingOverrides],
     ) -> None:
@@ -91,8 +92,10 @@ class Engine:
         do = "give Settings, such as suite.settings, or each setting by its name"
         require(settings is None or isinstance(settings, Settings), "Engine.settings", found=settings, do=do)
         self.settings = (settings or DEFAULTS).overridden(overrides, beside=("judge_model", "user_simulator_model"))
-        elsewhere = _workers_of(self.settings.executor)
-        self._engine_resources = EngineResources.of(judge_model, user_simulator_model, self.settings, elsewhere)
+        is_twice = user_model is not None and user_simulator_model is not None
+        require(not is_twice, "Engine.user_model", found=user_model, do="leave it out, or user_simulator_model")
+        elsewhere, user = _workers_of(self.settings.executor), user_simulator_model or user_model
+        self._engine_resources = EngineResources.of(judge_model, user, self.settings, elsewhere)
         self._models = self._engine_resources.models
         self._signals: list[StopSignal] = []
         self._journals: list[Journal] = []  # the open ones of our own

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from simeval.core.validation import SAME
 from simeval.core.yaml_records import as_list
 from simeval.scorers.metrics import METRICS, SCORERS
 from simeval.suites.definitions import EVALUATORS, FILE, SCENARIOS
@@ -35,7 +36,10 @@ class _Open(GenerateJsonSchema):
     """Accepts any value that a function of ours reads: that is checked when the file is."""
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
-        return {**super().typed_dict_schema(schema), "additionalProperties": False}
+        found = super().typed_dict_schema(schema)
+        named = found["properties"]
+        others = {other: named[name] for other, name in SAME.items() if name in named and other not in named}
+        return {**found, "properties": {**named, **others}, "additionalProperties": False}
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         found = super().tagged_union_schema(schema)

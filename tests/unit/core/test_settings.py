@@ -14,7 +14,7 @@ from simeval.core.run_records import Journal
 from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about_of, choices
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.validation import require
+from simeval.core.validation import SAME, require
 from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
@@ -129,12 +129,13 @@ def test_what_is_required_and_holds_is_silent_and_else_says_what_was_found() -> 
         require(False, "x", found="y", do="do that")
 
 
-def test_the_keyword_arguments_of_an_engine_are_the_fields_of_the_settings() -> None:
+def test_the_keyword_arguments_of_an_engine_are_the_fields_of_the_settings_and_names_of_options() -> None:
     names = {"Journal": Journal}
     of_settings, overrides = get_type_hints(Settings, localns=names), get_type_hints(SettingOverrides, localns=names)
+    others = {name: of_settings[own] for name, own in SAME.items() if own in of_settings}
 
-    assert overrides == of_settings
-    assert list(overrides) == [each.name for each in fields(Settings)]
+    assert overrides == {**others, **of_settings}
+    assert [name for name in overrides if name not in others] == [each.name for each in fields(Settings)]
 
 
 def test_an_engine_takes_every_setting_by_its_name_before_its_settings() -> None:
@@ -145,11 +146,30 @@ def test_an_engine_takes_every_setting_by_its_name_before_its_settings() -> None
     assert found == replace(given, concurrency=5, max_calls=9)
 
 
+def test_an_engine_takes_a_setting_by_the_name_of_its_option() -> None:
+    found = Engine(user_model="offline/user", alpha=0.1, samples=7, rpm=60, max_cost=2.0, store=None).settings
+
+    assert found == Settings(
+        significance_level=0.1, sample_size=7, requests_per_minute=60, max_cost_usd=2.0, store=None
+    )
+
+
+def test_a_setting_under_two_names_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="'sample_size' is given twice; leave 'samples' out"):
+        Engine(sample_size=7, samples=9)
+
+
+def test_other_names_of_settings_are_those_of_their_options() -> None:
+    flags = {about_of(each).flag.removeprefix("--").replace("-", "_"): each.name for each in fields(Settings)}
+
+    assert all(flags.get(name, own) == own for name, own in SAME.items())
+
+
 @pytest.mark.parametrize(
     ("name", "do"),
     [
         ("concurency", "did you mean 'concurrency'?"),
-        ("user_model", "did you mean 'user_simulator_model'?"),
+        ("user_modell", "did you mean 'user_simulator_model'?"),
         ("judge_modell", "did you mean 'judge_model'?"),
         ("x", "see the fields of simeval.engine.Settings"),
     ],

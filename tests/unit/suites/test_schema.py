@@ -56,6 +56,19 @@ def test_suites_that_are_read_fit_it(name: str) -> None:
     Draft202012Validator(suite_schema()).validate(yaml.safe_load(READ[name]))
 
 
+@pytest.mark.parametrize(
+    ("written", "other"),
+    [
+        ("sample_size:", "samples:"),
+        ("significance_level:", "alpha:"),
+        ("scenarios:", "settings: {rpm: 60, max_cost: 2}\nscenarios:"),
+        ("scenarios:", "user_simulator_model: offline/user\nscenarios:"),
+    ],
+)
+def test_other_names_that_are_read_fit_it(written: str, other: str) -> None:
+    Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.replace(written, other, 1)))
+
+
 def test_a_suite_with_a_field_that_there_is_not_does_not_fit() -> None:
     with pytest.raises(ValidationError):
         Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.replace("given:", "givn:")))
