@@ -240,6 +240,27 @@ async def test_a_body_that_says_json_and_is_none_is_no_reply(kind: str, body: st
     assert await said(TEXT, body) == body
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("fail_if", "answer", "is_failure"),
+    [
+        ({"success": False}, {"success": False, "reply": "Sorry"}, True),
+        ({"success": False}, {"success": True, "reply": "Friday"}, False),
+        ({"success": False}, {"reply": "Friday"}, False),
+        ({"status": ["error", "busy"]}, {"status": "busy", "reply": ""}, True),
+        ("$.error", {"error": {"code": 7}, "reply": "Sorry"}, True),
+        ("$.error", {"error": "", "reply": "Friday"}, False),
+        ("$.error", {"error": None, "reply": "Friday"}, False),
+    ],
+)
+async def test_an_answer_that_reports_a_failure_is_one(fail_if: Any, answer: dict[str, Any], is_failure: bool) -> None:
+    whole = await read(JSON, json.dumps(answer), fail_if=fail_if)
+    streamed = await read(SSE, sse({"reply": "Well"}, answer), reply="$.reply", fail_if=fail_if)
+
+    assert bool(whole.failure) == bool(streamed.failure) == is_failure
+    assert whole.failure is None or (whole.failure.outcome, "`fail_if:`" in str(whole.failure)) == ("failed", True)
+
+
 def test_what_names_no_events_is_refused() -> None:
     several: list[Any] = [{}, {"type": {}}, {"type": []}, {"a..b": 1}, "token"]
     for wrong in several:
@@ -247,6 +268,8 @@ def test_what_names_no_events_is_refused() -> None:
             HttpApp(url="http://127.0.0.1/", where=wrong)
     with pytest.raises(DefinitionError, match=r"app: until"):
         SocketApp(url="ws://127.0.0.1/", until={})
+    with pytest.raises(DefinitionError, match=r"app: fail_if"):
+        HttpApp(url="http://127.0.0.1/", fail_if="$..error")
 
 
 SUITE = """

@@ -25,7 +25,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
 from simeval.suites.apps.http_request import AddressedApp, require_no_json_text
 from simeval.suites.apps.remote_app import Session
-from simeval.suites.apps.replies import Reading, Reply, wanted_of
+from simeval.suites.apps.replies import Reading, Reply, marks_of, wanted_of
 from simeval.suites.apps.templates import (
     PLACES,
     PlacesKept,
@@ -62,6 +62,7 @@ class DescribedApp(AddressedApp):
     context: str | None = None
     session: str | None = None
     where: Mapping[str, Any] | None = None
+    fail_if: Mapping[str, Any] | str | None = None
     title: str | None = None
     before: Sequence[Before] | Before = ()
     _read: Reading = field(init=False, repr=False, compare=False)
@@ -109,7 +110,8 @@ class DescribedApp(AddressedApp):
     def _described_later(self) -> list[Any]:
         """Parts added by newer versions: without them an app keeps the name it had before."""
         where = [{"where": dict(self.where)}] if self.where else []
-        return [*where, *(each.described for each in self._preparation.steps)]
+        failing = [{"fail_if": self.fail_if}] if self.fail_if else []
+        return [*where, *failing, *(each.described for each in self._preparation.steps)]
 
     @property
     def _reading(self) -> Reading:
@@ -171,7 +173,9 @@ class DescribedApp(AddressedApp):
         read_at = {name: tuple(steps_of(path, f"app: {name}")) if path else () for name, path in paths.items()}
         calls = read_at.pop("tool_calls")
         where = wanted_of(self.where, "app: where") if self.where is not None else ()
-        read = Reading(tool_calls=calls or _USUAL_CALLS, all_calls=bool(calls), where=where, **read_at)
+        failing = marks_of(self.fail_if, "app: fail_if") if self.fail_if is not None else ()
+        usual = calls or _USUAL_CALLS
+        read = Reading(tool_calls=usual, all_calls=bool(calls), where=where, failing=failing, **read_at)
         object.__setattr__(self, "_read", read)
 
     def check(self) -> None:

@@ -107,10 +107,11 @@ class HttpApp(DescribedApp):
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
     "answer", "message", "content", "text" or "output", and without `tool_calls` they are under that name, if anywhere.
     Server-sent events, lines of JSON and the AI SDK's streams are read to their end and joined; of several kinds of
-    events `where` names those that are text, such as {"type": "token"}. `session` is where the app names the
-    conversation: a path, header:NAME or cookie:NAME; then {session} is that name, and null at the first turn. Cookies
-    are sent back in the same conversation; a redirection is not followed. `title` is the app's name in reports, by
-    default its address with a mark for the rest of this description.
+    events `where` names those that are text, such as {"type": "token"}. An answer with one of the values of `fail_if`,
+    such as {"success": False}, or with anything at that path, such as "$.error", is a failure of the app, whatever its
+    status. `session` is where the app names the conversation: a path, header:NAME or cookie:NAME; then {session} is
+    that name, and null at the first turn. Cookies are sent back in the same conversation; a redirection is not
+    followed. `title` is the app's name in reports, by default its address with a mark for the rest of this description.
 
     Raises DefinitionError for invalid arguments, when it is made, and for a variable that is not set, when it is
     opened.

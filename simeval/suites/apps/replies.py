@@ -123,7 +123,10 @@ class ToldCalls:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events count: the ones with one of some values at a path, or as the name of a server-sent event."""
+    """Which events count: the ones with one of some values at a path, or as the name of a server-sent event.
+
+    Without values, the ones with anything at the path but null or false.
+    """
 
     steps: Steps
     values: Sequence[Any]
@@ -131,6 +134,8 @@ class Wanted:
     def is_met(self, event: Event) -> bool:
         """Return whether an event has it."""
         found = [found_at(event.value, self.steps)]
+        if not self.values:
+            return found[0] not in (MISSING, None, False)
         if self.steps == ("event",):
             found.append(event.name or NO_NAME[1])
         return any(each == value or str(each) == str(value) for each in found for value in self.values)
@@ -148,11 +153,17 @@ def wanted_of(found: Mapping[str, Any], where: str) -> Sequence[Wanted]:
     return wanted
 
 
+def marks_of(found: Mapping[str, Any] | str, where: str) -> Sequence[Wanted]:
+    """Return which events a path, or a mapping of paths and values, names. Raises DefinitionError."""
+    return (Wanted(tuple(steps_of(found, where)), ()),) if isinstance(found, str) else wanted_of(found, where)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Where an app's reply has its parts; without `reply`, the usual places.
 
-    Of a stream only the events that meet all of `where` count as text.
+    Of a stream only the events that meet all of `where` count as text. An answer that meets one of `failing` is a
+    failure, unless the value that may be anything is empty.
     """
 
     reply: Steps = ()
@@ -161,6 +172,16 @@ class Reading:
     context: Steps = ()
     session: Steps = ()
     where: Sequence[Wanted] = ()
+    failing: Sequence[Wanted] = ()
+
+    def require_no_failure(self, event: Event) -> None:
+        """Raise AppFailure if the app reports a failure in an answer."""
+        for each in self.failing:
+            found = found_at(event.value, each.steps)
+            if each.is_met(event) and (each.values or found):
+                has = f"{path_of(each.steps)} is {json.dumps(found, ensure_ascii=False, default=str)}"
+                answer = quoted(json.dumps(event.value, ensure_ascii=False, default=str))
+                raise AppFailure(f"it reports a failure (`fail_if:`, {has}): {answer}")
 
 
 @dataclass(slots=True)
@@ -272,6 +293,7 @@ class Reply:
 
     def take(self, value: Any) -> None:
         """Read a JSON value, or a text. Raises AppFailure if it has no answer."""
+        self.reading.require_no_failure(Event(value))
         text, steps = self._found_in(value, WHOLE)
         calls: list[Mapping[str, Any]] = []
         said = _spoken(text, calls, is_all=ALL in steps)
@@ -282,6 +304,7 @@ class Reply:
 
     def hear(self, event: Event) -> None:
         """Read an event of a stream, which need not have a text. Raises AppFailure if it reports an error."""
+        self.reading.require_no_failure(event)
         value = event.value
         text, steps = self._found_in(value, STREAMED)
         calls: list[Mapping[str, Any]] = []

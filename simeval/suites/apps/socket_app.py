@@ -25,9 +25,9 @@ from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_request import require_address
 from simeval.suites.apps.http_wire import UNAUTHORIZED, Wire, broken_off
 from simeval.suites.apps.remote_app import AppFailure, Session, of_close_code, of_status, quoted, unreached
-from simeval.suites.apps.replies import Reply, Wanted, speaks, wanted_of
+from simeval.suites.apps.replies import Reply, Wanted, marks_of, speaks
 from simeval.suites.apps.streams import DONE, Event, value_of
-from simeval.suites.apps.templates import MISSING, found_at, steps_of, written
+from simeval.suites.apps.templates import MISSING, written
 
 if TYPE_CHECKING:
     import aiohttp
@@ -111,10 +111,10 @@ class Opening:
 class SocketApp(DescribedApp):
     """An app that answers over a WebSocket, whose connection is the conversation.
 
-    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path), `where`, `before` and `title` are as
-    HttpApp's; a request that is a text is sent as it is. The answer is the first frame with a text. If it comes in
-    several, `until` names their last one: by a path that it has, with anything but false or null there, or by a field
-    and its value, such as {"type": "done"}; then their texts are joined.
+    `request`, `headers`, `reply`, `tool_calls`, `context`, `session` (a path), `where`, `fail_if`, `before` and `title`
+    are as HttpApp's; a request that is a text is sent as it is. The answer is the first frame with a text. If it comes
+    in several, `until` names their last one: by a path that it has, with anything but false or null there, or by a
+    field and its value, such as {"type": "done"}; then their texts are joined.
 
     An app that `greets` sends frames before the first message; they open the conversation, and answer nothing. Unless
     this is given, it is found out: the first conversation listens before it asks and after the answer, and a second,
@@ -126,17 +126,13 @@ class SocketApp(DescribedApp):
 
     until: str | Mapping[str, Any] | None = None
     greets: bool | None = None
-    _until: Sequence[str | int] = field(init=False, repr=False, compare=False)
     _last: Sequence[Wanted] = field(init=False, repr=False, compare=False)
     _opening: Opening = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_address(self.url, "one that begins with ws:// or wss://", schemes="wss?")
         self._check(self.request)
-        is_path = isinstance(self.until, str)
-        object.__setattr__(self, "_until", steps_of(self.until, "app: until") if isinstance(self.until, str) else ())
-        is_mapping = self.until is not None and not is_path
-        object.__setattr__(self, "_last", wanted_of(self.until, "app: until") if is_mapping else ())  # type: ignore[arg-type]
+        object.__setattr__(self, "_last", () if self.until is None else marks_of(self.until, "app: until"))
         object.__setattr__(self, "_opening", Opening(0 if self.greets is False else None))
 
     @property
@@ -298,11 +294,7 @@ class SocketApp(DescribedApp):
         return True
 
     def _is_last(self, value: Any) -> bool:
-        if self.until is None:
-            return False
-        if self._last:
-            return all(each.is_met(Event(value)) for each in self._last)
-        return found_at(value, self._until) not in (MISSING, None, False)
+        return bool(self._last) and all(each.is_met(Event(value)) for each in self._last)
 
     async def _more_after(self, line: SocketLine, reply: Reply) -> Any:
         """Return the app's message after its answer, sent unasked; MISSING if it is silent."""
