@@ -46,6 +46,11 @@ class Bound:
             raise AnswerTooLarge(self._most)
         return piece
 
+    def passed_text(self, piece: str) -> str:
+        """Return the next piece of an answer that came as text. Raises AnswerTooLarge."""
+        self.passed(piece.encode("utf-8", "surrogatepass"))
+        return piece
+
 
 async def bounded(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """Yield the pieces of an answer. Raises AnswerTooLarge."""

@@ -1,17 +1,32 @@
 """Runs over HTTP while the server fails, hangs, refuses and talks nonsense."""
 
+import json
 from time import perf_counter
 
 import pytest
+from aiohttp import web
 
 from simeval import RetryConfig
 from simeval.core.run_records import total
 from simeval.core.trial import Failure, Score
 from simeval.errors import ModelUnusable
 from simeval.testing import Behaviour, fake_endpoint
+from simeval.testing.endpoint import FakeEndpoint
+from simeval.testing.replies import EndpointStats, Role, reply_of, role_of
 from tests.support.http_runs import MAX_ATTEMPTS, MakeEngine, app_handler, calls_by_role, scenario
+from tests.support.serving import serving
 
 pytestmark = pytest.mark.anyio
+DEEP = '{"choices":' * 100_000
+UNREADABLE = {
+    "body too deep": {"text": DEEP, "content_type": "application/json"},
+    "reply too deep": {
+        "text": json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": DEEP}}]}),
+        "content_type": "application/json",
+    },
+    "unknown charset": {"body": b"{}", "headers": {"Content-Type": "application/json; charset=klingon"}},
+    "wrong charset": {"body": b'{"id": "\xff"}', "headers": {"Content-Type": "application/json; charset=utf-8"}},
+}
 
 
 @pytest.mark.parametrize("fault", ["error_500", "rate_limited", "malformed", "html"])
@@ -167,3 +182,30 @@ async def test_a_model_that_cannot_be_reached_at_all_stops_the_run(make_engine: 
         await engine.evaluate(scenario(30), app_handler)
 
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("answer", UNREADABLE)
+async def test_a_reply_that_cannot_be_read_is_asked_again_in_each_role(answer: str, make_engine: MakeEngine) -> None:
+    struck: set[Role] = set()
+    answered = 0
+
+    async def handle(request: web.Request) -> web.Response:
+        nonlocal answered
+        messages = (await request.json())["messages"]
+        role = role_of(messages[0]["content"], messages[-1]["content"], {})
+        if role not in struck:
+            struck.add(role)
+            return web.Response(**UNREADABLE[answer])  # type: ignore[arg-type]
+        answered += 1
+        text = json.dumps(reply_of(role, messages, Behaviour()))
+        return web.json_response({"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]})
+
+    application = web.Application()
+    application.router.add_post("/{rest:.*}", handle)
+    async with serving(application) as url:
+        engine = make_engine(FakeEndpoint(url, Behaviour(), EndpointStats()))
+        result = await engine.evaluate(scenario(3), app_handler)
+
+    assert struck >= {"rubric", "user", "judge"}
+    assert len(result.expectations[0].scores) == 3
+    assert total(result.run.usage).calls == answered + len(struck)

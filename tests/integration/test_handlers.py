@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 from unittest.mock import Mock
@@ -240,6 +241,26 @@ class TestAppErrors:
         assert {
             named in failure.error and f") returned {kind}; " in failure.error for _, failure in result.failures
         } == {True}
+
+    @pytest.mark.parametrize("form", ["text", "async stream", "stream"])
+    async def test_an_answer_of_a_function_is_bounded_too(self, form: str) -> None:
+        async def text(message: str) -> str:
+            return "ö" * 600
+
+        async def async_stream(message: str) -> AsyncGenerator[str]:
+            while True:
+                yield "on and on"
+
+        def stream(message: str) -> Iterator[str]:
+            while True:
+                yield "on and on"
+
+        apps: dict[str, Any] = {"text": text, "async stream": async_stream, "stream": stream}
+        engine = Engine(seed=1, max_answer_bytes=1_000)
+        result = await engine.evaluate(scenario(sample_size=2, max_turns=1), apps[form])
+
+        assert [failure.stage for _, failure in result.failures] == ["app", "app"]
+        assert "the answer is larger than 0.001 MB (--max-answer sets that)" in result.failures[0][1].error
 
     async def test_an_answer_that_blocks_past_its_time_counts_as_timed_out(self) -> None:
         async def app(message: str, state: Any) -> str:

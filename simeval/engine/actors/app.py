@@ -52,6 +52,7 @@ from simeval.core.conversation import (
 )
 from simeval.core.logs import log, warn_all
 from simeval.core.media import PARTS
+from simeval.core.network import AnswerTooLarge, Bound
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.app_line import AppLine, Blocking, Silence, Stepped
@@ -437,7 +438,7 @@ class AppSession:
 
 def _failed(turn: int, error: Exception) -> AppError | AppNotAsked:
     """Return how a turn ended that raised an error: the app failed, or could not be asked."""
-    is_told = isinstance(error, (AppFailure, LeftError))
+    is_told = isinstance(error, (AppFailure, LeftError, AnswerTooLarge))
     said = str(error) if is_told else said_of(error)
     said = said if isinstance(error, AppFailure) else said + place_of(error)
     failure = error if isinstance(error, AppFailure) else of_exception(error, said)
@@ -490,6 +491,10 @@ def _response(turn: int, returned: Any, state: Any, handler: Handler) -> tuple[A
         returned = AppResponse(*returned)
     if problem := _problem_of(returned):
         raise AppError(turn, f"{handler.named} {problem}")
+    try:
+        Bound().passed_text(returned.response)
+    except AnswerTooLarge as error:
+        raise _failed(turn, error) from error
     return returned, state if returned.state is UNCHANGED else returned.state
 
 

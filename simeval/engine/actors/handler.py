@@ -22,6 +22,7 @@ import anyio.to_thread
 
 from simeval.core.capture import Caught, attempt, capture, defined_at, said_of
 from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
+from simeval.core.network import Bound
 from simeval.core.serialization import opened
 from simeval.errors import DefinitionError, WorldError
 from simeval.suites.apps.protocol_app import ProtocolApp
@@ -76,9 +77,10 @@ class _Joined:
     texts: list[str] = field(default_factory=list)
     rest: AppResponse = field(default_factory=lambda: AppResponse(""))
     first: float | None = None
+    bound: Bound = field(default_factory=Bound)
 
     def add(self, chunk: object) -> None:
-        """Add a chunk. Raises AppFailure for one that is neither a text nor an AppResponse."""
+        """Add a chunk. Raises AppFailure if it is neither a text nor an AppResponse, and AnswerTooLarge."""
         if isinstance(chunk, AppResponse):
             self.rest, chunk = chunk, chunk.response
             if isinstance(chunk, str) and "".join(chunk.split()) == "".join("".join(self.texts).split()):
@@ -87,7 +89,7 @@ class _Joined:
             raise AppFailure(f"{self.who} yielded {type(chunk).__name__}; it must yield texts, or an AppResponse")
         if chunk and self.first is None:
             self.first = perf_counter() - self.clock
-        self.texts.append(chunk)
+        self.texts.append(self.bound.passed_text(chunk))
 
     def response(self) -> AppResponse:
         """Return the whole answer."""

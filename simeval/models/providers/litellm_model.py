@@ -72,6 +72,7 @@ _KINDS: Mapping[str, ModelErrorKind] = {
     "OpenAIError": "server",  # of the client beneath LiteLLM: above all, that it has no key
     "APIResponseValidationError": "malformed",
     "JSONSchemaValidationError": "malformed",
+    "RecursionError": "malformed",  # JSON that is nested too deeply; LiteLLM lets it through for moderations
 }
 _OPENAI = "openai/"
 _LIKE_OPENAI = (_OPENAI, "hosted_vllm/", "lm_studio/", "llamafile/")  # whose list of models is where OpenAI's is
