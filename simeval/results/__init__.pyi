@@ -18,6 +18,7 @@ from .cases import NamedSlice as NamedSlice
 from .document import DatasetRecord as DatasetRecord
 from .document import ExpectationDocument as ExpectationDocument
 from .document import ExperimentDocument as ExperimentDocument
+from .document import FailureKind as FailureKind
 from .document import Finding as Finding
 from .document import MetricDocument as MetricDocument
 from .document import PeopleStandard as PeopleStandard

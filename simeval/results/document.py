@@ -173,8 +173,35 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailureKind:
+    """Misses of one expectation that have the same evidence, or reasons in nearly the same words.
+
+    `trials` are those of `misses` in all, `interval` is the 95% interval of its share among all misses. `turns` are
+    the first turns with the evidence, from the earliest to the latest; None if they are not known.
+    """
+
+    said: str
+    trials: tuple[int, ...]
+    misses: int
+    interval: tuple[float, float]
+    turns: tuple[int, int] | None = None
+
+    @property
+    def range(self) -> str:
+        """The interval of its share in words."""
+        return " to ".join(f"{each:.0%}" for each in self.interval)
+
+    @property
+    def name(self) -> str:
+        """Its typical reason, with the turns."""
+        first, last = self.turns or (0, 0)
+        at = "" if not first else f", first at turn {first}" if first == last else f", first at turns {first} to {last}"
+        return self.said + at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationDocument(Described):
-    """One expectation with its requirements.
+    """One expectation with its requirements. `kinds` are those of its misses, the most frequent first.
 
     `rubric` names its rubric and the author, `controls` are the controls of its judges and their scores. `distrusted`
     are the judges that failed their controls. `worst` is the trial that speaks most against the expectation.
@@ -190,6 +217,7 @@ class ExpectationDocument(Described):
     distrusted: Sequence[str] = ()
     scores: Sequence[float | None] = ()
     worst: int | None = None
+    kinds: Sequence[FailureKind] = ()
 
     def is_met_by(self, score: float) -> bool:
         """Return whether a score meets all requirements."""

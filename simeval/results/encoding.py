@@ -171,6 +171,7 @@ def encode_expectation(found: ExpectationDocument) -> Json:
         "outcome": found.outcome,
         "verdicts": [_encode_requirement(each) for each in found.verdicts],
         "scores": plain(found.scores),
+        **({"kinds": [plain(asdict(each)) for each in found.kinds]} if found.kinds else {}),
         **_encode_findings(found),
     }
 

@@ -6,6 +6,7 @@ from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fence
 from simeval.core.terminal import PLAIN
 from simeval.core.trial import Outcome, TrialResult
 from simeval.results.document import RunDocument, ScenarioDocument
+from simeval.results.failures import told_kinds
 from simeval.results.screen.conversations import conversations_text
 from simeval.results.screen.report import (
     WORST_FIRST,
@@ -35,7 +36,7 @@ def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MO
             *(f"- {escaped(each)}" for each in _tables(page)[:10]),
         ]
     )
-    parts = [_table(page), *more, _conversations(page), _remarks(page)]
+    parts = [_table(page), *more, _kinds(page), _conversations(page), _remarks(page)]
     foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in cost_of(page))
     return fitted(f"{head}\n\n{said}", parts, foot, whole=f"`simeval show {page.run_id}` shows it.", most=most)
 
@@ -63,6 +64,17 @@ def _rows(scenario: ScenarioDocument) -> Iterator[str]:
             why = f"<br><em>{escaped(verdict.why)}</em>" if verdict.why else ""
             yield table_row([mark, title, escaped(verdict.said) + why, escaped(verdict.range), str(verdict.n)])
             title = ""
+
+
+def _kinds(page: RunDocument) -> Part:
+    """Return the kinds of misses of requirements that did not pass."""
+    blocks = []
+    for scenario in _worst_first(page):
+        for each in scenario.expectations:
+            if each.outcome != "pass" and (told := told_kinds(each.kinds)):
+                head, *kinds = map(escaped, told)
+                blocks.append("\n".join([f"{escaped(each.label)}: {head}", *(f"- {kind}" for kind in kinds)]))
+    return Part(noun="requirement", blocks=blocks, head="**Kinds of misses**")
 
 
 def _conversations(page: RunDocument) -> Part:

@@ -24,6 +24,7 @@ from simeval.results.conditions import conditions_of
 from simeval.results.document import (
     DatasetRecord,
     ExpectationDocument,
+    FailureKind,
     Finding,
     Requirement,
     RunDocument,
@@ -44,6 +45,7 @@ from simeval.results.findings import (
     turns_of,
 )
 from simeval.results.guarantee import Concluded, guaranteed_of
+from simeval.results.kinds import kinds_among
 from simeval.results.markdown import run_markdown
 from simeval.results.outcomes import BaselineGate, are_trusted, combine, decided, meets_gates
 from simeval.results.printable import Printable
@@ -122,7 +124,7 @@ class ExpectationResult:
 
     Verdicts are in the order of their evaluators. `prepared` has the rubric that a judge rated by, or why none did,
     `signs` the evidence against judges in their ratings; `personas` how each of a mix of users fared,
-    `cases` how each row of a table of cases.
+    `cases` how each row of a table of cases, `kinds` the kinds of its misses.
     """
 
     label: str
@@ -134,6 +136,7 @@ class ExpectationResult:
     signs: tuple[str, ...] = ()
     personas: tuple[PersonaShare, ...] = ()
     cases: CaseTable | None = None
+    kinds: tuple[FailureKind, ...] = ()
 
     def __repr__(self) -> str:
         return f"<ExpectationResult {self.label!r}: {self.outcome}, {counted_of(len(self.results), 'trial')}>"
@@ -207,6 +210,7 @@ class ExpectationResult:
             findings=self.findings,
             scores=self.scores,
             worst=worst.trial.index if worst else None,
+            kinds=self.kinds,
         )
 
     @property
@@ -531,7 +535,7 @@ def encode_suite(results: Sequence[ScenarioResult], run: RunRecord, *, version: 
 
 
 def with_shares(result: ScenarioResult) -> ScenarioResult:
-    """Return a result with how each persona and each row of a table of cases fared."""
+    """Return a result with the kinds of its misses, and how each persona and each row of a table of cases fared."""
     personas, cases = [], []
     for each in result.judgements:
         personas.append((each.conversation.writing_style or {}).get(PERSONA))
@@ -545,6 +549,7 @@ def with_shares(result: ScenarioResult) -> ScenarioResult:
             found,
             personas=personas_of(personas, *measured, leaves_out_crashes=leaves_out) if any(personas) else (),
             cases=table_of(rows, *measured, values=values, leaves_out_crashes=leaves_out) if values else None,
+            kinds=kinds_among(*measured, leaves_out_crashes=leaves_out),
         )
 
     return replace(result, expectations=tuple(map(fared, result.expectations)))

@@ -34,6 +34,7 @@ from simeval.results.cases import CaseTable, table_of
 from simeval.results.document import DatasetRecord
 from simeval.results.estimates import estimate_mean, estimate_repeated, estimate_share
 from simeval.results.experiment import ExperimentResult, MetricResult
+from simeval.results.kinds import kinds_among
 from simeval.results.rows import MOST_KEPT, Row, Rows, row_of
 from simeval.results.signs import Signs
 from simeval.results.suite import ExpectationResult, RunRecord
@@ -399,16 +400,18 @@ class Tabulator:
         return {}
 
     def _expectation(self, column: MeasuredColumn, run: RunRecord) -> ExpectationResult:
-        measure = column.measure
+        measure, results = column.measure, tuple(result or UNNEEDED for result in column.results)
+        leaves_out = self._settings.on_app_error == "exclude"
         return ExpectationResult(
             label=measure.label,
             evaluators=measure.evaluators,
             verdicts=tuple(self._verdict(evaluator, column, run) for evaluator in measure.evaluators),
-            results=tuple(result or UNNEEDED for result in column.results),
+            results=results,
             expected_behavior=measure.expected_behavior,
             prepared=column.prepared,
             signs=column.warnings(run.judge_model),
             cases=self._cases(column),
+            kinds=kinds_among(results, measure.evaluators, leaves_out_crashes=leaves_out),
         )
 
     def _cases(self, column: MeasuredColumn) -> CaseTable | None:

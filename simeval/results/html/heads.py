@@ -14,6 +14,7 @@ from simeval.results.document import (
     Document,
     ExpectationDocument,
     ExperimentDocument,
+    FailureKind,
     MetricDocument,
     Requirement,
     RunDocument,
@@ -203,7 +204,13 @@ def _expectation(found: ExpectationDocument) -> Json:
         "described": found.described,
         "cases": next((each.numbers["rows"] for each in found.findings if each.name == "cases"), ()),
         "worst": found.worst,
+        "kinds": [_kind(each) for each in found.kinds],
     }
+
+
+def _kind(found: FailureKind) -> Json:
+    first, *_ = found.trials
+    return {"said": found.said, "name": found.name, "n": len(found.trials), "range": found.range, "first": first}
 
 
 def _verdict(label: str, found: Requirement) -> Json:

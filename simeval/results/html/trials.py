@@ -1,7 +1,7 @@
 """Conversations of a report: their order by evidence against the requirements, and the data shown of each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -10,8 +10,11 @@ from simeval.core.media import shown
 from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Score, TrialResult
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
-from simeval.results.document import ExpectationDocument, Requirement
+from simeval.results.document import ExpectationDocument, FailureKind, Requirement
+from simeval.results.failures import without_turn
 from simeval.results.users import ENDINGS
+
+_Standing = tuple[tuple[str, ...], tuple[str, ...]]  # the groups of a trial, and its states
 
 SHOWN_METADATA = (STATUS, USER_FAULTS, FIRST_TEXT, "model")  # of a message
 FAULTS = "the simulated user: "  # before the kinds of faults, in the failure of a trial
@@ -34,10 +37,14 @@ STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """One result of a trial by its label, with its requirement: some numbers of an experiment have none."""
+    """One result of a trial by its label, with its requirement: some numbers of an experiment have none.
+
+    `kinds` are those of its misses, by the indexes of their trials.
+    """
 
     label: str
     requirements: Sequence[Requirement] = ()
+    kinds: Mapping[int, FailureKind] = field(default_factory=dict)
 
     @property
     def is_required(self) -> bool:
@@ -102,35 +109,37 @@ def report_trial(judgement: TrialResult, required: Sequence[Required]) -> Json:
 
 def in_short(outlines: Iterable[TrialResult], required: Sequence[Required]) -> dict[str, Any]:
     """Return many trials, each as its index and the place of the data it shares with others."""
-    places: dict[tuple[str, ...], int] = {}
+    places: dict[_Standing, int] = {}
     trials = [(each.trial.index, places.setdefault(_standing(each, required), len(places))) for each in outlines]
     return {"alike": [_stands(*standing) for standing in places], "trials": trials}
 
 
-def _standing(outline: TrialResult, required: Sequence[Required]) -> tuple[str, ...]:
-    """Return the reason of a trial, and its states."""
-    states = [each.state(result) for each, result in zip(required, outline.results, strict=False)]
-    return _reason(outline, required, states), *states
+def _standing(outline: TrialResult, required: Sequence[Required]) -> _Standing:
+    """Return the groups of a trial, each the reason why it is evidence against a requirement, and its states."""
+    states = tuple(each.state(result) for each, result in zip(required, outline.results, strict=False))
+    return tuple(dict.fromkeys(_groups(outline, required, states))), states
 
 
-def _stands(reason: str, *states: str) -> dict[str, Any]:
+def _stands(groups: Sequence[str], states: Sequence[str]) -> dict[str, Any]:
     """Return the known data of a trial before its messages are read."""
-    return {"reason": reason, "worst": _is_against(states), "states": states}
+    return {"reason": "; ".join(groups), "groups": groups, "worst": _is_against(states), "states": states}
 
 
 def _is_against(states: Sequence[str]) -> bool:
     return MISSED in states or MISSING in states
 
 
-def _reason(outline: TrialResult, required: Sequence[Required], states: Sequence[str]) -> str:
-    """Return why a trial is evidence against a requirement, in the words of its group; empty if it is not."""
-    if outline.failure is None and not _is_against(states):
-        return ""
-    failures = (each for each in outline.results if isinstance(each, Failure) and not each.is_unneeded)
-    if failure := outline.failure or next(failures, None):
-        return _why(failure)
-    missed = [each.label for each, state in zip(required, states, strict=False) if state == MISSED]
-    return f"Not met: {' · '.join(missed)}" if missed else ""
+def _groups(outline: TrialResult, required: Sequence[Required], states: Sequence[str]) -> Iterator[str]:
+    if outline.failure is not None:
+        yield _why(outline.failure)
+        return
+    are_many = sum(each.is_required for each in required) > 1
+    for each, result, state in zip(required, outline.results, states, strict=False):
+        if isinstance(result, Failure) and state in (MISSED, MISSING):
+            yield _why(result)
+        elif state == MISSED:
+            kind = each.kinds.get(outline.trial.index)
+            yield f"Not met: {each.label}" if kind is None else f"{each.label}: {kind.said}" if are_many else kind.said
 
 
 def _why(failure: Failure) -> str:
@@ -138,7 +147,7 @@ def _why(failure: Failure) -> str:
         return f"The simulated user did not do its part: {failure.error.removeprefix(FAULTS).replace('_', ' ')}"
     if failure.cause == CANNOT_TELL:
         return "The judge could not tell"
-    return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {failure.error}")
+    return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {without_turn(failure.error)}")
 
 
 def _cut(text: str) -> str:
@@ -162,6 +171,8 @@ def _turn(message: Message) -> dict[str, Any]:
 def required_of(labels: Iterable[str], expectations: Sequence[ExpectationDocument]) -> list[Required]:
     """Return the requirements on the results with these labels."""
     found: dict[str, list[Requirement]] = {}
+    kinds: dict[str, dict[int, FailureKind]] = {}
     for each in expectations:
         found.setdefault(each.label, []).extend(each.verdicts)
-    return [Required(label, found.get(label, ())) for label in labels]
+        kinds.setdefault(each.label, {}).update((index, kind) for kind in each.kinds for index in kind.trials)
+    return [Required(label, found.get(label, ()), kinds.get(label, {})) for label in labels]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from simeval.core.terminal import PLAIN, Terminal, counted_of, one_line, show_share, show_shares
 from simeval.core.trial import Failure, Outcome
-from simeval.results.document import RunDocument, ScenarioDocument
-from simeval.results.failures import kind_of
+from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
+from simeval.results.failures import kind_of, told_kinds
 from simeval.results.outcomes import gates_told, meets_gate
 from simeval.results.screen.conversations import is_known, worst_lines
 from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
@@ -186,7 +186,15 @@ def _scenario_lines(
             lines += requirement_lines(verdict, terminal, pictured=pictured, detailed=detailed, known=known)
         for said in expectation.described:
             lines += terminal.wrap(one_line(said), first="    ")
+        if expectation.outcome != "pass" or detailed:
+            lines += _kind_lines(expectation, terminal)
     return lines
+
+
+def _kind_lines(expectation: ExpectationDocument, terminal: Terminal) -> Iterator[str]:
+    """Yield the kinds of misses of an expectation."""
+    for place, said in enumerate(told_kinds(expectation.kinds)):
+        yield from terminal.wrap(one_line(said), first=" " * (6 if place else 4), rest=" " * (8 if place else 4))
 
 
 def _folded(scenarios: Sequence[ScenarioDocument], terminal: Terminal, *, among: bool) -> list[str]:

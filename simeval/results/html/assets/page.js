@@ -81,6 +81,7 @@ const TrialLink = ({ place, trial, children, ...more }) => html`<a ...${more} hr
 function Requirement({ expectation, verdict, chart, rubric, block, place, isFirst }) {
   const [low, high] = verdict.numbers.confidence_interval || [null, null];
   const { outcome } = verdict;
+  const misses = expectation.kinds.reduce((sum, each) => sum + each.n, 0);
   return html`<div class="requirement" data-verdict=${outcome} data-label=${expectation.label} data-n=${verdict.numbers.n}
       data-estimate=${verdict.numbers.estimate} data-low=${low} data-high=${high}>
     <div>
@@ -89,6 +90,7 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
       ${verdict.why && html`<p class="why ${outcome}">Why: ${verdict.why}</p>`}
       ${isFirst && [...expectation.warnings, ...expectation.described].map((said) => html`<p class="soft small">${said}</p>`)}
       ${isFirst && (expectation.cases || []).length > 0 && html`<${Cases} rows=${expectation.cases} />`}
+      ${isFirst && misses > 1 && html`<${Kinds} kinds=${expectation.kinds} misses=${misses} place=${place} />`}
       ${isFirst && outcome !== "pass" && html`<${Worst} expectation=${expectation} block=${block} place=${place} />`}
     </div>
     <div class="picture">${chart && chart.interval && draw(chart.interval)}</div>
@@ -98,6 +100,17 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
       ${expectation.behaviour && html`<p><span class="soft">Expected:</span> ${expectation.behaviour}</p>`}
       <${Rubric} expectation=${expectation} rubric=${rubric} />
     </details>
+  </div>`;
+}
+
+// The kinds of misses, the most frequent first, each with the share of all misses it has and a way to its first conversation.
+function Kinds({ kinds, misses, place }) {
+  const head = kinds.length === 1 ? `${misses} misses of one kind (${kinds[0].range} of all misses, with 95% confidence)` : `${misses} misses of ${kinds.length} kinds`;
+  return html`<div class="kinds"><h4>${head}</h4>
+    ${kinds.length > 1 && html`<ul>${kinds.slice(0, FEW).map((each) => html`<li><b>${each.n}</b> <span class="soft nowrap">${each.range}</span>
+      <${TrialLink} place=${place} trial=${each.first}>${each.name}<//></li>`)}
+      ${kinds.length > FEW && html`<li class="soft">and ${many(kinds.length - FEW, "more kind")} below</li>`}</ul>
+      <p class="soft small">Beside the count of each kind: its share of all misses, with 95% confidence.</p>`}
   </div>`;
 }
 
@@ -181,9 +194,11 @@ function Conversations({ block, place, text, hits }) {
   const trials = hits ? block.trials.filter((trial) => hits.has(trial.index)) : block.trials;
   const groups = new Map();
   for (const trial of trials) {
-    const name = trial.reason || (trial.states.some((each) => each === "met") ? "Nothing speaks against these" : "What was said");
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push(trial);
+    const names = trial.groups.length ? trial.groups : [trial.states.some((each) => each === "met") ? "Nothing speaks against these" : "What was said"];
+    for (const name of names) {
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(trial);
+    }
   }
   const sorted = [...groups].sort(([, one], [, other]) => other[0].worst - one[0].worst);
   return html`<div class="conversations">
