@@ -17,8 +17,8 @@ import anyio
 
 from simeval.core.conversation import Message
 from simeval.core.run_records import Ledger
+from simeval.core.setting_field import WritingStyleConfig
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.writing_style import WritingStyleConfig
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request

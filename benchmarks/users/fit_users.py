@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from benchmarks.users.transcripts import Recorded, load
 from simeval.core.conversation import Conversation
-from simeval.core.writing_style import WritingStyleAxes
+from simeval.core.setting_field import WritingStyleAxes
 from simeval.extras.populations.axes import AXES, UNKNOWN
 from simeval.extras.populations.fitting import FittedUsers, fit_users, read_habits
 from simeval.extras.populations.habits import Habits

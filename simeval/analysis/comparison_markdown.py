@@ -16,7 +16,7 @@ from simeval.analysis.saved_run import Saved
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
 from simeval.results.document import RunDocument, ScenarioDocument
-from simeval.results.screen.conversations import conversations_text
+from simeval.results.screen.report import conversations_text
 
 SYMBOLS: Mapping[Finding, str] = {"worse": "❌", "unclear": "❔", "changed": "❔", "better": "✅", "not worse": "✅"}
 MOST_PAIRS = 3  # of one change that are shown

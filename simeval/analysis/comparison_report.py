@@ -23,8 +23,7 @@ from simeval.core.terminal import (
     show_share,
 )
 from simeval.core.version import __version__
-from simeval.results.outcomes import BaselineGate, BaselineRow
-from simeval.results.printable import Printable
+from simeval.results.text import BaselineGate, BaselineRow, Printable
 
 COLOURS: dict[Finding, Style] = {
     "worse": "red",

@@ -12,8 +12,7 @@ from simeval.core.logs import log
 from simeval.core.settings import MARGIN
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator
-from simeval.evaluators.pairs import OtherApp
+from simeval.evaluators.not_worse import OUTCOMES, NotWorseEvaluator, OtherApp
 from simeval.results.document import ExperimentDocument, RunDocument, ScenarioDocument
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import ScenarioResult, SuiteResult

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from simeval.analysis.saved_run import RequirementOutcomes, requirements_of, scenarios_of
 from simeval.core import seeds
-from simeval.core.conversation import show_call
+from simeval.core.conversation import named_data, show_call
 from simeval.core.feedback import PERSON, Feedback
-from simeval.core.media import shown
 from simeval.core.row_files import JSON_LINES, csv_rows, json_objects, quoted_cell, unquoted_cell
 from simeval.core.trial import TrialResult
 from simeval.core.validation import WORDS
@@ -247,6 +246,6 @@ def transcript_of(trial: TrialResult, *, with_tools: bool = True) -> str:
     """Return a trial's conversation as a file of labels has it; those of older versions had no tool calls."""
     said = []
     for turn in trial.conversation.messages:
-        said.append(f"{turn.role}: {shown(turn.content)}")
+        said.append(f"{turn.role}: {named_data(turn.content)}")
         said += [f"→ {show_call(call)}" for call in turn.tool_calls if with_tools]
     return "\n".join([*said, "(here the app failed)"] if trial.conversation.ended == "app_error" else said)

@@ -16,8 +16,8 @@ from simeval.core.settings import ALPHA, Settings
 from simeval.core.validation import require_share
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.document import RunDocument
-from simeval.results.outcomes import BaselineGate
 from simeval.results.suite import SuiteResult
+from simeval.results.text import BaselineGate
 from simeval.store.opening import open_database
 from simeval.store.runs import Runs
 from simeval.suites.files import Suite

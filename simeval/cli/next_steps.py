@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import click
 
-from simeval.core.breaches import TITLE
 from simeval.core.redaction import shown
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Terminal
+from simeval.core.trial import TITLE
 from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.document import Requirement, RunDocument, ScenarioDocument
 from simeval.results.failures import names_line

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
-from simeval.store.history import LOOKED_AT, past_outcomes
 from simeval.store.opening import open_database
+from simeval.store.runs import LOOKED_AT, past_outcomes
 from simeval.suites.files import Suite
 
 

@@ -11,8 +11,7 @@ from simeval.core.row_files import FORMULA_NOTE
 from simeval.core.terminal import LINE, counted_of, indent, printable, room_of
 from simeval.errors import DefinitionError
 from simeval.results.document import Document, ExperimentDocument
-from simeval.results.row_choice import Condition, chosen_rows, require_metrics
-from simeval.results.rows import Row, Rows, RowScore
+from simeval.results.rows import Condition, Row, Rows, RowScore, chosen_rows, require_metrics
 from simeval.scorers.metrics import direction_by_name
 from simeval.scorers.values import text_of
 from simeval.store.database import Database

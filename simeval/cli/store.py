@@ -15,9 +15,8 @@ from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.results.document import Document, ExperimentDocument, RunDocument
 from simeval.results.encoding import encode_document
-from simeval.results.screen.conversations import chosen, conversations_text
 from simeval.results.screen.experiment import experiment_text
-from simeval.results.screen.report import run_text
+from simeval.results.screen.report import chosen, conversations_text, run_text
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
 from simeval.store.run_summaries import RunSummary

@@ -17,7 +17,7 @@ from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, Terminal, one_line, terminal_of
 from simeval.core.trial import CANNOT_TELL, OF_THE_APP
 from simeval.engine.engine import Engine
-from simeval.results.screen.conversations import judged_lines
+from simeval.results.screen.report import judged_lines
 from simeval.results.suite import SuiteResult
 from simeval.suites.apps.protocol_app import session_warnings
 from simeval.suites.cast import ESCALATE, MODELS, Cast

@@ -19,9 +19,9 @@ from simeval.core.setting_field import (
     Stop,
     TraceOut,
     UserFormat,
+    WritingStyleConfig,
 )
 from simeval.core.terminal import Display
-from simeval.core.writing_style import WritingStyleConfig
 
 
 class _NamesOfOptions(TypedDict, total=False):

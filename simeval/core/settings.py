@@ -12,6 +12,7 @@ from simeval.core.network import MOST_BYTES, require_listening
 from simeval.core.run_records import Journal
 from simeval.core.setting_field import (
     BUDGET,
+    DEFAULT_STYLE,
     LIMITS,
     SURROUNDINGS,
     VERDICTS,
@@ -29,6 +30,7 @@ from simeval.core.setting_field import (
     StopAt,
     TraceOut,
     UserFormat,
+    WritingStyleConfig,
     about,
     check,
     meant_setting,
@@ -47,7 +49,6 @@ from simeval.core.setting_field import (
 from simeval.core.setting_field import RetryConfig as RetryConfig
 from simeval.core.terminal import Display
 from simeval.core.validation import own_name, require_level, require_size, require_whole
-from simeval.core.writing_style import DEFAULT_STYLE, WritingStyleConfig
 from simeval.errors import DefinitionError
 
 JUDGE_CONTEXT = about(

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from math import nan
 from typing import Any, Literal
 
-from simeval.core.media import PARTS, has_parts
+from simeval.core.conversation import PARTS, has_parts
 from simeval.core.serialization import Json, plain
 from simeval.errors import DefinitionError
 

@@ -27,7 +27,7 @@ from simeval.core.trial import Outcome
 from simeval.core.waits import Wait, Waits
 from simeval.engine.flow import Requirement, Standing
 from simeval.engine.plans.budget import show_dollars
-from simeval.results.screen.requirement import COLOURS, SIGNS
+from simeval.results.screen.report import COLOURS, SIGNS
 from simeval.results.text import MARKS
 
 WINDOW_SECONDS = 120.0  # a rate is that of so long a time

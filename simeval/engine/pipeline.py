@@ -50,9 +50,8 @@ from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand, Standing, StopSignal, run_pool
 from simeval.engine.plans.budget import Admission, Spending
 from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast
-from simeval.engine.plans.resume import RestoredTrials
+from simeval.engine.plans.resume import RestoredTrials, ShardPlan
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.plans.shards import ShardPlan
 from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
 from simeval.results.suite import RunRecord
 from simeval.scorers.base import Scorer

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 
+from simeval.core.event_loops import collected_seldom, watching
 from simeval.core.logs import details, log
 from simeval.core.run_records import total
 from simeval.engine.display import Look, progress_of
@@ -24,7 +25,6 @@ from simeval.engine.plans.cost_forecast import (
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
 from simeval.engine.run_context import RunContext
-from simeval.engine.watchdog import collected_seldom, watching
 from simeval.results.suite import RunRecord
 from simeval.store.journal import RunResult
 

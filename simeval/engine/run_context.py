@@ -33,9 +33,8 @@ from simeval.engine.executors import Workers
 from simeval.engine.flow import StopSignal
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, as_begun, define
-from simeval.engine.plans.resume import RestoredTrials, restore
+from simeval.engine.plans.resume import RestoredTrials, ShardPlan, restore, shared_out
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.plans.shards import ShardPlan, shared_out
 from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller, ReplyCache
@@ -48,8 +47,7 @@ from simeval.results.guarantee import History
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.criteria import CriteriaScorer, EscalatingScorer, as_composite
-from simeval.scorers.llm.judge import RubricScorer
-from simeval.scorers.llm.rubrics import ControlBook, ExpectationControls, RubricBook
+from simeval.scorers.llm.judge import ControlBook, ExpectationControls, RubricBook, RubricScorer
 from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.apps.http_request import AddressedApp
 from simeval.suites.apps.named import name_of, require_model_name

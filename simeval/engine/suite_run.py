@@ -25,8 +25,7 @@ from simeval.core.trial import Trial, TrialConversation, TrialResult, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.recorder import Recorder
-from simeval.engine.actors.statistician import Statistician, without_conclusion
-from simeval.engine.actors.tally import outcome_of
+from simeval.engine.actors.statistician import Statistician, outcome_of, without_conclusion
 from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
 from simeval.engine.flow import Demand
 from simeval.engine.pipeline import RunSpec
@@ -34,13 +33,14 @@ from simeval.engine.plans.cost_forecast import CostForecast, forecast, preview, 
 from simeval.engine.plans.resume import (
     SIDE_OF,
     RestoredTrials,
+    ShardPlan,
     other_app,
     pairing_warnings,
+    plan_shard,
     restore,
     without_comparison,
 )
 from simeval.engine.plans.scenario_plan import ScenarioPlan, earlier_runs, ranks_of
-from simeval.engine.plans.shards import ShardPlan, plan_shard
 from simeval.engine.run import carry_out
 from simeval.engine.run_context import RemoteRun, RunContext
 from simeval.engine.simulation import Simulation
@@ -50,8 +50,8 @@ from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
 from simeval.models.provider_table import Price
-from simeval.results.outcomes import combine
 from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, SuiteResult, with_shares
+from simeval.results.text import combine
 from simeval.store.opening import as_database, load_run
 from simeval.suites.apps.named import as_app
 from simeval.suites.apps.protocol_app import session_warnings

@@ -22,6 +22,7 @@ from .document import FailureKind as FailureKind
 from .document import Finding as Finding
 from .document import MetricDocument as MetricDocument
 from .document import PeopleStandard as PeopleStandard
+from .document import Repeatability as Repeatability
 from .document import Requirement as Requirement
 from .document import RunDocument as RunDocument
 from .document import ScenarioDocument as ScenarioDocument
@@ -29,8 +30,6 @@ from .document import ScoreCut as ScoreCut
 from .experiment import ExperimentResult as ExperimentResult
 from .experiment import MetricResult as MetricResult
 from .experiment import encode_experiment as encode_experiment
-from .fidelity import Fidelity as Fidelity
-from .fidelity import Measured as Measured
 from .findings import Advice as Advice
 from .findings import Attempts as Attempts
 from .findings import Escalations as Escalations
@@ -38,9 +37,6 @@ from .findings import PersonaShare as PersonaShare
 from .findings import Reliability as Reliability
 from .findings import TurnShare as TurnShare
 from .junit import junit_xml as junit_xml
-from .outcomes import BaselineGate as BaselineGate
-from .outcomes import BaselineRow as BaselineRow
-from .repeatability import Repeatability as Repeatability
 from .rows import Row as Row
 from .rows import Rows as Rows
 from .rows import RowScore as RowScore
@@ -52,5 +48,9 @@ from .suite import RunRecord as RunRecord
 from .suite import ScenarioResult as ScenarioResult
 from .suite import SuiteResult as SuiteResult
 from .suite import encode_suite as encode_suite
+from .text import BaselineGate as BaselineGate
+from .text import BaselineRow as BaselineRow
 from .users import Claims as Claims
+from .users import Fidelity as Fidelity
+from .users import Measured as Measured
 from .users import UserConduct as UserConduct

@@ -17,11 +17,10 @@ from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Outcom
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document
 from simeval.results.guarantee import guaranteed_of
-from simeval.results.outcomes import combine, meets_gate
-from simeval.results.printable import Printable
 from simeval.results.rows import MOST_KEPT, NO_ROWS, Row, Rows
 from simeval.results.screen.experiment import experiment_text
 from simeval.results.suite import ExpectationResult, RunRecord, concluded, rubrics_of
+from simeval.results.text import Printable, combine, meets_gate
 
 NOTHING_REQUIRED = "nothing was required, so nothing has passed: give then=[Expectation(...)]"
 

@@ -7,10 +7,9 @@ from math import ceil, isnan
 from statistics import mean
 from typing import Any, Self
 
-from simeval.core.breaches import BREACH, SAID, Kind
 from simeval.core.rubric_levels import ESCALATION
 from simeval.core.terminal import counted_of, show_share
-from simeval.core.trial import Failure, Rating, Score, Verdict
+from simeval.core.trial import BREACH, SAID, Failure, Kind, Rating, Score, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.results.cases import CaseTable
 from simeval.results.document import Finding

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 from simeval.core.run_records import total
 from simeval.core.trial import Verdict
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.outcomes import BaselineGate
 from simeval.results.suite import RunRecord, ScenarioResult, SuiteResult
+from simeval.results.text import BaselineGate
 
 MOST_CHARACTERS = 400_000  # of all conversations: readers of these files refuse large ones
 LONGEST, SHORTEST = 20_000, 500  # of one conversation

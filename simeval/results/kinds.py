@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simeval.core.breaches import SAID, first_answer
-from simeval.core.trial import Failure, Score
+from simeval.core.trial import SAID, Failure, Score, first_answer
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import FailureKind, ScenarioDocument
 from simeval.results.failures import kind_of, without_turn

@@ -7,9 +7,9 @@ from simeval.core.terminal import PLAIN
 from simeval.core.trial import Outcome, TrialResult
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.failures import told_kinds
-from simeval.results.screen.conversations import conversations_text
 from simeval.results.screen.report import (
     WORST_FIRST,
+    conversations_text,
     cost_of,
     failure_lines,
     note_lines,

@@ -7,10 +7,8 @@ from typing import Any
 
 from simeval.core.serialization import Json, decode_conversation
 from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialResult
-from simeval.results.document import Document, ExperimentDocument, Finding, RunDocument
-from simeval.results.fidelity import Fidelity
-from simeval.results.repeatability import Repeatability
-from simeval.results.users import Claims
+from simeval.results.document import Document, ExperimentDocument, Finding, Repeatability, RunDocument
+from simeval.results.users import Claims, Fidelity
 
 FINDINGS = (  # that have numbers of their own
     *("escalations", "reliability", "turns", "cases", "personas"),

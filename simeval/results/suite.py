@@ -11,12 +11,11 @@ from simeval.core.controls import ControlRecord, complaints, failed
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import Preparation, Usage, players
 from simeval.core.serialization import Json
-from simeval.core.setting_field import Gate
+from simeval.core.setting_field import PERSONA, Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed
 from simeval.core.trial import Failure, Kept, Outcome, Quarantine, Score, TrialResult, Verdict
 from simeval.core.validation import nearest, require
-from simeval.core.writing_style import PERSONA
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.cases import CaseTable, case_of, table_of
@@ -26,12 +25,14 @@ from simeval.results.document import (
     ExpectationDocument,
     FailureKind,
     Finding,
+    Repeatability,
     Requirement,
     RunDocument,
     ScenarioDocument,
+    met_in,
+    repeatability_of,
 )
 from simeval.results.encoding import encode_document
-from simeval.results.fidelity import Fidelity, fidelity_of
 from simeval.results.findings import (
     Attempts,
     Escalations,
@@ -47,13 +48,20 @@ from simeval.results.findings import (
 from simeval.results.guarantee import Concluded, guaranteed_of
 from simeval.results.kinds import kinds_among
 from simeval.results.markdown import run_markdown
-from simeval.results.outcomes import BaselineGate, are_trusted, combine, decided, meets_gates
-from simeval.results.printable import Printable
-from simeval.results.repeatability import Repeatability, met_in, repeatability_of
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
-from simeval.results.text import badness, show_trial, speaks_against
-from simeval.results.users import Claims, UserConduct
+from simeval.results.text import (
+    BaselineGate,
+    Printable,
+    are_trusted,
+    badness,
+    combine,
+    decided,
+    meets_gates,
+    show_trial,
+    speaks_against,
+)
+from simeval.results.users import Claims, Fidelity, UserConduct, fidelity_of
 
 HEAD = (  # the fields that a run and its document have both
     *("run_id", "app", "seed", "gate", "joint", "baseline", "judge_repeats", "started", "seconds", "notes", "stopped"),

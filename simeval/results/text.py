@@ -1,11 +1,16 @@
-"""Verdicts, trials and failures as a person reads them: the parts that all printed results share."""
+"""Verdicts, outcomes, trials and failures as a person reads them: the parts that all printed results share."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Protocol
 
 from simeval.core.conversation import transcript_lines
+from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.run_records import Usage, total
+from simeval.core.setting_field import Gate
 from simeval.core.terminal import PLAIN, counted_of, indent, show_number
 from simeval.core.trial import CANNOT_TELL, Failure, Outcome, Score, TrialResult
 from simeval.scorers.returned import reason_at
@@ -106,3 +111,126 @@ def _tokens(used: Usage) -> str:
     parts = ((used.cached_tokens, "cached"), (used.reasoning_tokens, "reasoning"))
     notes = [f"{n} {what}" for n, what in parts if n]
     return f"{used.prompt_tokens + used.completion_tokens} tokens" + (f" ({', '.join(notes)})" if notes else "")
+
+
+class Printable(ABC):
+    """A result's own display: its report, in a notebook too, and a line in a traceback."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        """Raise TypeError: an assertion on a result means whether it passed, and a failed one exists, too."""
+        raise TypeError("a result is neither true nor false; use result.passed, or result.assert_passed()")
+
+    @abstractmethod
+    def text(self) -> str:
+        """Return the report, as wide as a page; `print` makes it fit the terminal."""
+
+    def assert_passed(self) -> None:
+        """Raise AssertionError with the report as its text, unless every verdict is a pass."""
+        if not getattr(self, "passed", False):
+            raise AssertionError(self.text())
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
+        return fenced(self.text(), LONGEST_REPORT)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
+
+
+def combine(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of several together: error over fail over inconclusive; pass only if all pass."""
+    for outcome in ("error", "fail", "inconclusive"):
+        if outcome in outcomes:
+            return outcome
+    return "pass" if outcomes else "inconclusive"
+
+
+def shown_outcome(outcome: str, reasons: Iterable[str]) -> str:
+    """Return an outcome as it is counted for people: "undecided" where another scenario had ended the whole run."""
+    return "undecided" if outcome == "inconclusive" and "suite_settled" in reasons else outcome
+
+
+class Deciding(Protocol):
+    """An item with an outcome that may decide that of the whole."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Its outcome."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether that counts."""
+
+
+def decided(found: Iterable[Deciding]) -> Outcome:
+    """Return the outcome of all that decides together."""
+    return combine([each.outcome for each in found if each.decides])
+
+
+def meets_gate(outcome: Outcome, gate: Gate) -> bool:
+    """Return whether an outcome gets through a gate: "pass", it is one; "not_fail", it is no fail and no error."""
+    return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineRow:
+    """A requirement compared with that of the baseline: the finding, whether it meets the gate, and why."""
+
+    title: str
+    name: str
+    finding: str
+    met: bool
+    said: str
+    p_value: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.name}: {self.said}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineGate:
+    """Whether a run is proven no worse than its baseline by more than the margin; `said` is the sentence."""
+
+    run_id: str
+    margin: float
+    met: bool
+    said: str
+    rows: tuple[BaselineRow, ...] = ()
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """Why it is not met, a line for each requirement in the way."""
+        return tuple(f"baseline: {row}" for row in self.rows if not row.met)
+
+
+class Rated(Protocol):
+    """A scenario that judges rated, and that may decide the outcome of the whole."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether no judge that failed its controls rated it."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether its outcome counts."""
+
+
+def are_trusted(results: Iterable[Rated]) -> bool:
+    """Return whether no judge that failed its controls rated a scenario that decides."""
+    return all(each.is_trusted for each in results if each.decides)
+
+
+def meets_gates(outcome: Outcome, gate: Gate, baseline: BaselineGate | None, *, trusted: bool = True) -> bool:
+    """Return whether an outcome gets through the gate of its bars, and a run through that of its baseline.
+
+    None gets through if a judge is not to be trusted.
+    """
+    return trusted and meets_gate(outcome, gate) and (baseline is None or baseline.met)
+
+
+def gates_told(bars_met: bool, baseline: BaselineGate) -> str:
+    """Say in a sentence which gate is met and which is not."""
+    stands = {True: "met", False: "not met"}
+    return f"gates: the bars are {stands[bars_met]}, the baseline is {stands[baseline.met]}: {baseline.said}"

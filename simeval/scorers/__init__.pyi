@@ -45,6 +45,7 @@ from .llm.graded import Faithfulness as Faithfulness
 from .llm.graded import HallucinationFree as HallucinationFree
 from .llm.graded import Helpfulness as Helpfulness
 from .llm.graded import draw_examples as draw_examples
+from .llm.judge import RubricBook as RubricBook
 from .llm.judge import RubricScorer as RubricScorer
 from .llm.moderation import Moderation as Moderation
 from .llm.preference import Preference as Preference
@@ -53,7 +54,6 @@ from .llm.rag import ContextEntityRecall as ContextEntityRecall
 from .llm.rag import ContextPrecision as ContextPrecision
 from .llm.rag import ResponseRelevancy as ResponseRelevancy
 from .llm.rag import Summarization as Summarization
-from .llm.rubrics import RubricBook as RubricBook
 from .metrics import ConversationMetric as ConversationMetric
 from .metrics import TurnMetric as TurnMetric
 from .metrics import TurnsWithin as TurnsWithin

@@ -1,6 +1,8 @@
 """The runs of a database: found, listed, read back, deleted."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
@@ -11,8 +13,9 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
-from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Kept, TrialResult
+from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Kept, Outcome, TrialResult
 from simeval.errors import DefinitionError
+from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.store.database import Database, as_open
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from simeval.store.journal import RunResult
 
 LAST = "last"
+
+LOOKED_AT = 20  # runs
+_UNDECIDED = ("suite_settled", "run_stopped")
 
 
 def has_ended(run: RunSummary) -> bool:
@@ -354,3 +360,73 @@ def _trials(connection: Connection, run_id: str, part: Part | None, measures: Ma
         )
         for each, measured in read_measured(connection, run_id, part=part)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class PastOutcome:
+    """The result of a scenario in a run, and whether that was by its own verdicts: the run may have ended before."""
+
+    outcome: Outcome
+    is_decided: bool
+
+
+def past_outcomes(database: Database) -> Iterator[Mapping[str, PastOutcome]]:
+    """Yield the result of each scenario, by its title, in the newest runs of suites that have ended, newest first."""
+    runs = Runs(database)
+    for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):
+        yield {each.title: _past(each) for each in _scenarios(runs, run.run_id)}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The identity of a scenario: user, goal, and each requirement with its label and its other side, if any."""
+
+    given: str
+    when: str
+    requirements: frozenset[tuple[str, str, str]]
+
+
+def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) -> Mapping[str, int]:
+    """Count, by title, an app's runs since a scenario's last pass that concluded on it without a pass.
+
+    A scenario that has changed since, or was in error, is not counted. Only the newest runs are looked at.
+    """
+    runs, counts, open_titles = Runs(database), Counter[str](), set(asked)
+    for run in runs.recent(LOOKED_AT, lambda each: each.status in ("finished", "stopped")):
+        if not open_titles:
+            break
+        if run.app != app:
+            continue
+        for each in _scenarios(runs, run.run_id):
+            if (title := each.title) not in open_titles or _asked(each) != asked[title]:
+                continue
+            if each.outcome == "pass":
+                open_titles.remove(title)
+            elif each.outcome != "error" and each.trials:
+                counts[title] += 1
+    return counts
+
+
+def _scenarios(runs: Runs, run_id: str) -> Sequence[ScenarioDocument]:
+    """Return the scenarios of a run; none of an experiment, and none if an older version kept too little."""
+    from simeval.store.documents import UnreadableResult  # most runs do not look back
+
+    try:
+        found = runs.head(run_id)
+    except UnreadableResult:
+        return ()
+    return found.scenarios if isinstance(found, RunDocument) else ()
+
+
+def _asked(scenario: ScenarioDocument) -> Asked:
+    found = frozenset(
+        (each.label, verdict.evaluator, verdict.against or "")
+        for each in scenario.expectations
+        for verdict in each.verdicts
+    )
+    return Asked(scenario.given or "", scenario.when or "", found)
+
+
+def _past(scenario: ScenarioDocument) -> PastOutcome:
+    undecided = scenario.outcome == "inconclusive" and any(each.reason in _UNDECIDED for each in scenario.verdicts)
+    return PastOutcome(scenario.outcome, not undecided)

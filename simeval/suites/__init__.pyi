@@ -3,10 +3,10 @@ from ..core.app_handler import ExampleHandler as ExampleHandler
 from ..core.controls import Controls as Controls
 from ..core.conversation import AppResponse as AppResponse
 from ..core.conversation import ChatMessage as ChatMessage
+from ..core.setting_field import WritingStyleAxes as WritingStyleAxes
+from ..core.setting_field import WritingStyleConfig as WritingStyleConfig
 from ..core.world import Unmeasured as Unmeasured
 from ..core.world import World as World
-from ..core.writing_style import WritingStyleAxes as WritingStyleAxes
-from ..core.writing_style import WritingStyleConfig as WritingStyleConfig
 from ..extras.attacks.attack import Attack as Attack
 from ..extras.populations.fitting import FittedPersona as FittedPersona
 from ..extras.populations.fitting import FittedUsers as FittedUsers

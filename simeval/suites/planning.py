@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.terminal import Terminal, counted_of, render_table, show_share
 from simeval.core.validation import of_percent, require, require_level, require_share, require_size, require_whole
-from simeval.evaluators.acceptance import say_design
 from simeval.evaluators.base import ShareEvaluator
+from simeval.evaluators.stopping import say_design
 from simeval.stats import binomial, planning
 from simeval.stats.multiple import joint_level
 from simeval.stats.optimal import OptimalDesign

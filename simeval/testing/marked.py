@@ -16,8 +16,8 @@ from simeval.core.trial import Verdict
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.document import RunDocument
-from simeval.results.outcomes import meets_gate
 from simeval.results.suite import SuiteResult
+from simeval.results.text import meets_gate
 from simeval.suites.apps.named import app_of
 from simeval.suites.cast import MODELS, ROLES, Cast
 from simeval.suites.files import Suite, load_suite

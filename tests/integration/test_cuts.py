@@ -14,8 +14,8 @@ import simeval
 from simeval import Expectation, ProportionEvaluator, ScenarioResult, ScenarioTest, scorer
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ResumableRun
+from simeval.core.setting_field import WritingStyleConfig
 from simeval.core.trial import CUT_OFF
-from simeval.core.writing_style import WritingStyleConfig
 from simeval.datasets.dataset import Example, check_dataset
 from simeval.engine.actors import dialogue
 from simeval.errors import RunStopped

@@ -15,7 +15,7 @@ from simeval import Engine, dataset_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
-from simeval.store.history import past_outcomes
+from simeval.store.runs import past_outcomes
 from simeval.testing import ScriptedModel, judge_reply, user_reply
 from tests.support.command_line import simeval
 

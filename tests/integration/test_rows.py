@@ -12,8 +12,7 @@ from simeval import MeanEvaluator, ProportionEvaluator, scorer
 from simeval.core.trial import Failure
 from simeval.errors import DefinitionError
 from simeval.results.experiment import ExperimentResult
-from simeval.results.row_choice import Condition, chosen_rows
-from simeval.results.rows import MOST_KEPT, Row
+from simeval.results.rows import MOST_KEPT, Condition, Row, chosen_rows
 from simeval.suites.scenario import Expectation
 from tests.support.command_line import simeval
 from tests.support.experiments import double, engine, length, logged, sums

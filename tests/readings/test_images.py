@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from simeval import HttpApp, dataset_of, import_log, scorer
-from simeval.core.conversation import Conversation, Message, message_lines
-from simeval.core.media import content_text, part_name, shown
+from simeval.core.conversation import Conversation, Message, content_text, message_lines, named_data, part_name
 from simeval.core.terminal import PLAIN
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompt_texts import excerpt, seen
@@ -126,7 +125,7 @@ async def test_an_image_in_a_log_is_put_to_the_app_again(tmp_path: Path) -> None
     ],
 )
 def test_data_in_an_answer_is_shown_by_its_name_and_size(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert named_data(text) == expected
     assert escaped(text) == expected
     assert seen(text) == expected
 

@@ -123,7 +123,7 @@ def test_of_a_store_that_was_deleted_nothing_is_said_to_be_kept(folder: Path) ->
 
 def test_a_store_for_which_no_file_can_be_opened_says_so_and_names_the_store(tmp_path: Path) -> None:
     program = (
-        "import resource, simeval.store.opening as opening, simeval.store.backends.sqlite, simeval.store.history\n"
+        "import resource, simeval.store.opening as opening, simeval.store.backends.sqlite, simeval.store.runs\n"
         "from contextlib import suppress\n"
         "opening.open_database('first.db').close()\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"

@@ -13,7 +13,7 @@ from simeval.evaluators import Evaluator
 from simeval.results.html.charts import histogram
 from simeval.results.html.trials import required_of
 from simeval.results.reading import read_document
-from simeval.results.screen.conversations import chosen, has_failed
+from simeval.results.screen.report import chosen, has_failed
 from simeval.results.suite import encode_suite
 from tests.support.experiments import engine
 

@@ -14,7 +14,7 @@ from simeval import (
     ScenarioTest,
     scorer,
 )
-from simeval.core.writing_style import WritingStyleConfig
+from simeval.core.setting_field import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import make_plans
 from simeval.models.protocol.model import Request
 from simeval.scorers.base import as_scorer

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from simeval.core.setting_field import WritingStyleConfig
 from simeval.core.settings import Settings
-from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.cost_forecast import CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.evaluators.scores import SuccessRateEvaluator

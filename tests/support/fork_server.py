@@ -24,7 +24,7 @@ LOADED = (  # what most commands load
     "simeval.engine.experiment_run",
     "simeval.engine.suite_run",
     "simeval.results.junit",
-    "simeval.store.history",
+    "simeval.store.runs",
     "simeval.store.runs",
 )
 MOST_BYTES = 2**17  # of a request: arguments and an environment

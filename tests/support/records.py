@@ -9,8 +9,8 @@ from simeval.core.run_records import Usage
 from simeval.core.trial import Failure, Score, Trial, TrialResult, Verdict
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import SuccessRateEvaluator
-from simeval.results.outcomes import combine
 from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult
+from simeval.results.text import combine
 
 NOON = datetime(2025, 1, 2, 12, 0, tzinfo=UTC)
 RUN = RunRecord(

@@ -8,8 +8,8 @@ from typing import Any, get_args
 from simeval.core.conversation import USER_FAULTS, Conversation, Message
 from simeval.core.trial import CANNOT_TELL, USER_FAULT, Failure, Score, Stage, Trial, TrialResult
 from simeval.evaluators.scores import SuccessRateEvaluator
-from simeval.results.outcomes import combine
 from simeval.results.suite import ExpectationResult, ScenarioResult, SuiteResult
+from simeval.results.text import combine
 from tests.support.records import NOON, RUN, conversation
 
 HOSTILE = (

@@ -44,6 +44,7 @@ from simeval.core.conversation import (
     ATTACK,
     CONTEXT,
     FIRST_TEXT,
+    PARTS,
     UNCHANGED,
     AppResponse,
     Beginning,
@@ -51,7 +52,6 @@ from simeval.core.conversation import (
     Message,
 )
 from simeval.core.logs import log, warn_all
-from simeval.core.media import PARTS
 from simeval.core.network import AnswerTooLarge, Bound
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words

@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 import anyio
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from simeval.core.event_loops import ADVICE, BLOCKED_SECONDS
 from simeval.core.logs import warn_all
 from simeval.core.terminal import counted_of
 from simeval.core.trial import TrialResult
 from simeval.core.waits import Attempts, WaitAsAsked, Waits, in_words
-from simeval.engine.watchdog import ADVICE, BLOCKED_SECONDS
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.models.limits.traffic import Budget, Gate, Outcome, Ticket, Traffic
 from simeval.results.failures import kind_of, without_turn

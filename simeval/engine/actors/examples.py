@@ -11,15 +11,16 @@ import anyio.to_thread
 
 from simeval.core.conversation import (
     GIVEN,
+    PARTS,
     RECORDED_ANSWER,
     Beginning,
     Conversation,
     Ending,
     Message,
     Speaker,
+    has_parts,
     last_exchange,
 )
-from simeval.core.media import PARTS, has_parts
 from simeval.core.redaction import clean_values, cleaned
 from simeval.core.serialization import Json, nested
 from simeval.core.terminal import counted_of

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from simeval.core.settings import Settings
-from simeval.engine.actors.statistician import Statistician
-from simeval.engine.actors.tally import Tally
+from simeval.engine.actors.statistician import Statistician, Tally
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.evaluators.stopping import TrialsNeeded
 from simeval.results.selection import range_of

@@ -12,10 +12,9 @@ from typing import Any
 
 from simeval.core.feedback import LabelledExample, expectation_key
 from simeval.core.serialization import Json, plain
-from simeval.core.setting_field import ROLES, JudgeReply, Stop, about_of
+from simeval.core.setting_field import ROLES, JudgeReply, Stop, WritingStyleConfig, about_of
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.world import name_of_world
-from simeval.core.writing_style import WritingStyleConfig
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import ProportionEvaluator

@@ -41,7 +41,7 @@ from simeval.suites.selection import PROPOSED
 
 if TYPE_CHECKING:
     from simeval.models.caller import Caller
-    from simeval.store.history import PastOutcome
+    from simeval.store.runs import PastOutcome
 
 JudgeScorer = Callable[..., Scorer]  # makes the scorer of an expectation; of a case's by the `template` of its rubric
 
@@ -462,7 +462,7 @@ def ranks_of(plans: Sequence[RunPlan], order: Order, store: Journal | None) -> l
     """
     if order != "history":
         return [place if order == "file" else 0 for place in range(len(plans))]
-    from simeval.store.history import past_outcomes  # SQLAlchemy takes a while to load
+    from simeval.store.runs import past_outcomes  # SQLAlchemy takes a while to load
 
     past: dict[str, list[PastOutcome]] = defaultdict(list)
     for title, found in chain.from_iterable(each.items() for each in past_outcomes(as_database(store, "order"))):
@@ -474,7 +474,7 @@ def earlier_runs(plans: Sequence[ScenarioPlan], app: str, store: Journal | None)
     """Return how often each scenario was run since it last passed, as far as a database knows; may block."""
     if not callable(getattr(store, "read", None)):
         return {}
-    from simeval.store.history import Asked, runs_since_pass  # SQLAlchemy takes a while to load
+    from simeval.store.runs import Asked, runs_since_pass  # SQLAlchemy takes a while to load
 
     asked = {
         plan.title: Asked(

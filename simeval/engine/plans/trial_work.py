@@ -16,7 +16,7 @@ from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.provider_table import Price
-from simeval.scorers.llm.rubrics import kinds_for
+from simeval.scorers.llm.judge import kinds_for
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import MOST_TAKEN_BACK, Step
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simeval.core.breaches import TITLE
 from simeval.core.setting_field import Stop
 from simeval.core.settings import DEFAULTS, Settings
+from simeval.core.trial import TITLE
 from simeval.core.validation import nearest, require, require_share, require_size
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from simeval.core.breaches import SAID, first_answer
+from simeval.core.setting_field import PERSONA
 from simeval.core.terminal import counted_of, one_line
-from simeval.core.trial import Score, TrialResult
+from simeval.core.trial import SAID, Score, TrialResult, first_answer
 from simeval.core.version import __version__
-from simeval.core.writing_style import PERSONA
 from simeval.extras.attacks.attack import family_of
 from simeval.extras.attacks.families import Family
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument

@@ -16,7 +16,7 @@ from simeval.core.logs import log
 from simeval.core.setting_field import RayExecutor
 from simeval.core.settings import Settings
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
-from simeval.engine.plans.shards import shared_out
+from simeval.engine.plans.resume import shared_out
 from simeval.engine.run_context import RemoteRun
 from simeval.errors import DefinitionError, NoWorkers
 from simeval.extras.cluster.ray_actor import LimitsActor, RayTask, TrialActor

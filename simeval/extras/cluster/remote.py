@@ -15,7 +15,7 @@ from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
 from simeval.errors import ModelUnusable
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.scorers.llm.rubrics import rubric_key
+from simeval.scorers.llm.judge import rubric_key
 
 LOST = Failure(stage="run", error="the worker was lost in this trial", cause=CUT)
 Rubrics = Mapping[str, RubricRecord]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simeval.core.writing_style import WritingStyleAxes
+from simeval.core.setting_field import WritingStyleAxes
 
 _STYLE = WritingStyleAxes()
 UNKNOWN = "unknown"  # the language of a user who wrote too little to detect it

@@ -25,8 +25,8 @@ from simeval.core.trial import Failure, Score, TrialResult, Verdict
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.extras.telemetry import content, names
 from simeval.extras.telemetry.sending import Outlet
-from simeval.results.outcomes import combine
 from simeval.results.suite import ExpectationResult, RunRecord, SuiteResult
+from simeval.results.text import combine
 from simeval.store.journal import RunResult
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, req
 from simeval.analysis.labels import drawable_in, labels_of, skipped_in
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.options import level_of_project
+from simeval.core.conversation import named_data
 from simeval.core.feedback import PERSON
-from simeval.core.media import shown
 from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.terminal import counted_of
 from simeval.errors import DefinitionError
@@ -191,7 +191,8 @@ def _shown(item: LabelItem) -> Json:
         "when": item.when,
         "guideline": dict(item.guideline),
         "turns": [
-            {name: each[name] for name in SHOWN if name in each} | {"content": shown(each["content"])} for each in turns
+            {name: each[name] for name in SHOWN if name in each} | {"content": named_data(each["content"])}
+            for each in turns
         ],
         "crashed": item.conversation.ended == "app_error",
     }

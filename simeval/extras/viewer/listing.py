@@ -8,9 +8,9 @@ from simeval.core.serialization import Json
 from simeval.core.terminal import counted_of
 from simeval.results.html.charts import Past, trend_chart
 from simeval.results.screen.report import WORST_FIRST
-from simeval.store.courses import MEASURED, MOST_IN_A_ROW, metric_course, show_between
 from simeval.store.database import Database
 from simeval.store.overview import Overview, PastVerdict, RequirementKey
+from simeval.store.reports import MEASURED, MOST_IN_A_ROW, metric_course, show_between
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 

@@ -26,9 +26,7 @@ from itertools import cycle
 from math import inf
 from pathlib import Path
 
-from simeval.core import media
-from simeval.core.conversation import STATUS, ChatMessage, Message
-from simeval.core.media import shown
+from simeval.core.conversation import STATUS, ChatMessage, Message, named_data
 from simeval.core.serialization import plain
 from simeval.core.setting_field import UserFormat
 from simeval.core.validation import nearest
@@ -266,7 +264,7 @@ def _cut(messages: Sequence[Message], shown: Sequence[int], most_tokens: int) ->
 
 def texts_of(message: Message) -> Sequence[str]:
     """Return the texts of a message for a judge: the message, and each tool call."""
-    return [media.shown(message.content), *(json.dumps(plain(call), ensure_ascii=False) for call in message.tool_calls)]
+    return [named_data(message.content), *(json.dumps(plain(call), ensure_ascii=False) for call in message.tool_calls)]
 
 
 def tokens_in(text: str) -> float:
@@ -341,7 +339,7 @@ class Fence:
 @lru_cache(maxsize=2_000)  # a message is shown again at every turn
 def seen(text: str) -> str:
     """Return the text that a person sees: data by its name; a tokenizer's marks of a turn are parted by a space."""
-    text = shown(text)
+    text = named_data(text)
     if not (text.isascii() and text.replace("\n", "").isprintable()):
         import regex  # only if there is something to search
 

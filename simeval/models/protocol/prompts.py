@@ -15,10 +15,9 @@ from math import inf
 from typing import ClassVar, Literal, Self
 
 from simeval.core.controls import ControlKind
-from simeval.core.conversation import ChatMessage, Message
+from simeval.core.conversation import ChatMessage, Message, named_data
 from simeval.core.feedback import LabelledExample
 from simeval.core.filling import day_of, in_words
-from simeval.core.media import shown
 from simeval.core.setting_field import UserFormat
 from simeval.models.protocol import prompt_texts
 from simeval.models.protocol.model import ModelRequest
@@ -69,7 +68,7 @@ _HIDDEN = (
 
 def escaped(text: str) -> str:
     """Return a text without markup and invisible characters, each as an entity, and with data by its name and size."""
-    text = escape(shown(text), quote=False)
+    text = escape(named_data(text), quote=False)
     if text.isascii() and text.replace("\n", "").isprintable():
         return text  # five times as quick as to search
     import regex  # only if there is something to search

@@ -14,10 +14,9 @@ from random import Random
 from typing import Any
 
 from simeval.core import seeds
-from simeval.core.conversation import GIVEN, ChatMessage, Message
+from simeval.core.conversation import GIVEN, ChatMessage, Message, content_text
 from simeval.core.faces import load
 from simeval.core.languages import first_person, language_of
-from simeval.core.media import content_text
 from simeval.core.phrases import content_stems, has, typed
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable

@@ -25,9 +25,8 @@ from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report
 from simeval.results.html.sentences import meaning, meanings, proof
 from simeval.results.html.source import NO_COURSES, Courses
-from simeval.results.outcomes import gates_told, meets_gate
 from simeval.results.screen.report import count_outcomes, held_against
-from simeval.results.text import interval_header, show_malformed
+from simeval.results.text import gates_told, interval_header, meets_gate, show_malformed
 from simeval.results.users import show_conduct
 
 SHARES = ("0%", "100%")

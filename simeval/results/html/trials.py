@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any
 
-from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message
-from simeval.core.media import shown
+from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message, named_data
 from simeval.core.serialization import Json, encode_message, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Score, TrialResult
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
@@ -165,7 +164,7 @@ def _turn(message: Message) -> dict[str, Any]:
     metadata: Mapping[str, Any] = encoded.pop("metadata", {})
     known = {name: metadata[name] for name in SHOWN_METADATA if name in metadata}
     del encoded["started"]
-    return encoded | {"content": shown(message.content)} | ({"metadata": known} if known else {})
+    return encoded | {"content": named_data(message.content)} | ({"metadata": known} if known else {})
 
 
 def required_of(labels: Iterable[str], expectations: Sequence[ExpectationDocument]) -> list[Required]:

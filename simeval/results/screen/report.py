@@ -1,18 +1,40 @@
 """The screen after a run: the outcome in a line, the first failure, the reasons, and the cost."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
+from math import isinf, isnan
+from operator import itemgetter
 
-from simeval.core.terminal import PLAIN, Terminal, counted_of, one_line, show_share, show_shares
-from simeval.core.trial import Failure, Outcome
-from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
+from simeval.core.conversation import SLOW_SECONDS, Conversation, transcript_lines
+from simeval.core.setting_field import PERSONA
+from simeval.core.terminal import (
+    PLAIN,
+    Style,
+    Terminal,
+    counted_of,
+    one_line,
+    say_p,
+    show_number,
+    show_share,
+    show_shares,
+)
+from simeval.core.trial import Bar, Failure, Outcome, Score, TrialResult, first_answer
+from simeval.results.document import ExpectationDocument, Requirement, RunDocument, ScenarioDocument
 from simeval.results.failures import kind_of, told_kinds
-from simeval.results.outcomes import gates_told, meets_gate
-from simeval.results.screen.conversations import is_known, worst_lines
-from simeval.results.screen.requirement import BESIDE, COLOURS, requirement_lines
-from simeval.results.text import MARKS, MOST_CAUSES, show_composite, show_malformed, show_spent
-from simeval.results.users import show_conduct
+from simeval.results.text import MARKS, MOST_CAUSES, gates_told, meets_gate, show_composite, show_malformed, show_spent
+from simeval.results.users import ENDINGS, show_conduct
+
+COLOURS: dict[Outcome, Style] = {"pass": "green", "fail": "red", "inconclusive": "yellow", "error": "red"}
+SIGNS: dict[Outcome, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!"}
+PICTURE, SMALL, RANGE = 24, 14, 19  # cells of a picture, of one where lines are short, and of the numbers beside it
+SHORT = 60  # cells; shorter lines are short
+GAP = 2
+BESIDE = 116  # the least cells for a picture beside the sentence
+MARGIN = "  "
+
+MOST_MESSAGES = 6  # of a conversation in the screen after a run
 
 WORST_FIRST: tuple[Outcome, ...] = ("error", "fail", "inconclusive", "pass")
 MOST_SHOWN = 20  # scenarios of one outcome that are shown with their requirements; of the others the titles are
@@ -28,6 +50,177 @@ DOES: dict[str, tuple[str, str]] = {
     "pass": ("passes", "pass"),
     "undecided": ("is not decided", "are not decided"),
 }
+
+
+def requirement_lines(
+    verdict: Requirement, terminal: Terminal, *, pictured: bool, detailed: bool, known: str = ""
+) -> list[str]:
+    """Return the lines of one requirement; if `pictured`, also with a picture that has no room beside them.
+
+    The reason why it is no pass is left out if `known`.
+    """
+    colour = COLOURS[verdict.outcome]
+    first = f"{MARGIN}{terminal.paint(SIGNS[verdict.outcome], colour)} "
+    rest = MARGIN + "  "
+    picture = interval_picture(verdict, terminal)
+    if picture and terminal.columns >= BESIDE:
+        room = terminal.columns - PICTURE - RANGE - GAP
+        said = terminal.wrap(one_line(verdict.said), first=first, rest=rest, width=room)
+        lines = terminal.beside(said, [picture], at=room + GAP)
+    else:
+        lines = terminal.wrap(one_line(verdict.said), first=first, rest=rest)
+        lines += [rest + picture] if picture and pictured else []
+    if verdict.why and verdict.why != known:
+        lines += terminal.wrap(one_line(verdict.why), first=rest)
+    if detailed:
+        lines += [terminal.paint(line, "dim") for line in terminal.wrap(_details(verdict), first=rest)]
+    return lines
+
+
+def interval_picture(verdict: Requirement, terminal: Terminal) -> str:
+    """Draw the interval of the true value, against the bar; empty if it is unknown or has no scale."""
+    bar, interval = verdict.bar, verdict.interval
+    if bar is None or interval is None or verdict.estimate is None:
+        return ""
+    colour = COLOURS[verdict.outcome]
+    size = PICTURE if terminal.columns >= SHORT else SMALL
+    low, high = (bar.low if isinf(interval[0]) else interval[0], bar.high if isinf(interval[1]) else interval[1])
+    cells: list[tuple[str, Style]] = [("·", "dim")] * size
+    for place in range(_cell(low, bar, size), _cell(high, bar, size) + 1):
+        cells[place] = "━", colour
+    cells[_cell(verdict.estimate, bar, size)] = "●", colour
+    cells.insert(_edge(bar, size), ("┃", "bold"))
+    drawn = [
+        terminal.paint("".join(each for each, _ in same), style) for style, same in groupby(cells, key=itemgetter(1))
+    ]
+    return f"{''.join(drawn)}  {terminal.paint(verdict.range, 'dim')}"
+
+
+def _edge(bar: Bar, size: int) -> int:
+    """Return the cell after the bar: at least one is on either side."""
+    return min(max(round(size * (bar.value - bar.low) / (bar.high - bar.low)), 1), size - 1)
+
+
+def _cell(value: float, bar: Bar, size: int) -> int:
+    """Return the cell of a value, on the same side of the bar as the value; one at the bar meets it."""
+    place = min(max(int(size * (value - bar.low) / (bar.high - bar.low)), 0), size - 1)
+    is_above = value >= bar.value if bar.is_lower_bound else value > bar.value
+    return max(place, _edge(bar, size)) if is_above else min(place, _edge(bar, size) - 1)
+
+
+def _details(verdict: Requirement) -> str:
+    """Return the test of the conclusion."""
+    p = verdict.p_value_fail if verdict.outcome == "fail" else verdict.p_value
+    proof = "" if p is None else f"{say_p(p)} at the level {verdict.significance_level:g}"
+    return "; ".join(each for each in (verdict.evaluator, verdict.method, proof) if each)
+
+
+def worst_lines(scenario: ScenarioDocument, terminal: Terminal, *, known: str = "") -> list[str]:
+    """Return the worst conversation of the first expectation that did not pass; [] without one.
+
+    Its error is left out if it is `known`, or shown with a requirement.
+    """
+    found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
+    known = " ".join([known, *(one_line(why) for each in scenario.expectations for why in _whys(each))])
+    trials = scenario.by_index()
+    for expectation in found:
+        trial = trials.get(-1 if expectation.worst is None else expectation.worst)
+        if trial is not None and (trial.conversation.responses or scenario.outcome != "error"):
+            return _worst(trial, scenario.scores(trial).get(expectation.label), terminal, known)
+    return []
+
+
+def _whys(expectation: ExpectationDocument) -> Iterator[str]:
+    return (verdict.why for verdict in expectation.verdicts if verdict.why)
+
+
+def is_known(failure: str, known: str) -> bool:
+    """Return whether the cause of a failure, which follows its source and time, is among the `known` texts."""
+    cause = failure.partition(": ")[2]
+    return bool(cause) and cause in known
+
+
+def _worst(trial: TrialResult, found: Score | None, terminal: Terminal, known: str) -> list[str]:
+    if found is None:
+        failures = [failure.error for failure in trial.failures if not is_known(failure.error, known)]
+        said = f": {one_line('; '.join(failures))}" if failures else ""
+    else:
+        reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
+        said = f", score {show_number(found.value)}{reasoning}"
+    head = terminal.wrap(f"worst conversation (trial {trial.trial.index}){said}", first="    ", rest="      ")
+    answer = first_answer(found.details) if found else None
+    return [*head, *transcript_lines(trial.conversation, terminal, margin=" " * 6, most=MOST_MESSAGES, answer=answer)]
+
+
+def chosen(
+    page: RunDocument, *, trial: int | None, failed: bool, title: str | None
+) -> list[tuple[ScenarioDocument, TrialResult]]:
+    """Return the conversations of a run that were asked for, in the order dealt."""
+    return [
+        (scenario, each)
+        for scenario in page.scenarios
+        if title is None or title.casefold() in scenario.title.casefold()
+        for index, each in sorted(scenario.by_index().items())
+        if trial is None or index == trial
+        if not failed or has_failed(scenario, each)
+    ]
+
+
+def has_failed(scenario: ScenarioDocument, trial: TrialResult) -> bool:
+    """Return whether a conversation is evidence against a requirement, or failed; not one that was cut."""
+    scores = scenario.scores(trial)
+    scored = [(each, scores[each.label].value) for each in scenario.expectations if each.label in scores]
+    if trial.conversation.ended == "cut":
+        return False
+    return bool(trial.failures) or any(not each.is_met_by(score) for each, score in scored)
+
+
+def conversations_text(found: Iterable[tuple[ScenarioDocument, TrialResult]], terminal: Terminal = PLAIN) -> str:
+    """Write conversations with their scores, each under its scenario and number."""
+    lines = [line for scenario, trial in found for line in [*trial_lines(scenario, trial, terminal), ""]]
+    return terminal.finished(lines[:-1])
+
+
+def trial_lines(scenario: ScenarioDocument, trial: TrialResult, terminal: Terminal) -> list[str]:
+    """Return a conversation, its result, and its judgement."""
+    title = terminal.paint(one_line(scenario.title), "bold")
+    head = terminal.wrap(f"trial {trial.trial.index} of {title}")
+    said = transcript_lines(trial.conversation, terminal, margin="  ")
+    return [*head, *said, *judged_lines(scenario, trial, terminal)]
+
+
+def judged_lines(scenario: ScenarioDocument, trial: TrialResult, terminal: Terminal) -> list[str]:
+    """Return how a conversation ended, and which scores it got, with the reasons."""
+    return [*_end(trial.conversation, terminal), *_judged(scenario, trial, terminal)]
+
+
+def _end(conversation: Conversation, terminal: Terminal) -> list[str]:
+    seconds = [each.seconds for each in conversation.responses if not isnan(each.seconds)]
+    drawn = {**(conversation.writing_style or {})}
+    persona = drawn.pop(PERSONA, "")
+    style = ", ".join(f"{name} {value.rstrip('.')}" for name, value in drawn.items())
+    parts = [
+        f"ended: {ENDINGS.get(conversation.ended, conversation.ended)}",
+        *([f"slowest answer {max(seconds):.1f} s"] if max(seconds, default=0) >= SLOW_SECONDS else []),
+        *([f"persona {one_line(persona)}"] if persona else []),
+        *([f"the user's style: {one_line(style)}"] if style else []),
+    ]
+    return [terminal.paint(line, "dim") for line in terminal.wrap("; ".join(parts), first="  ")]
+
+
+def _judged(scenario: ScenarioDocument, trial: TrialResult, terminal: Terminal) -> Iterator[str]:
+    scores = scenario.scores(trial)
+    for expectation in scenario.expectations:
+        found = scores.get(expectation.label)
+        if found is None:
+            continue
+        is_met = expectation.is_met_by(found.value)
+        sign = terminal.paint("✓" if is_met else "✗", "green" if is_met else "red")
+        reasoning = f": {one_line(found.reasoning)}" if found.reasoning else ""
+        said = f"{one_line(expectation.label)}, score {show_number(found.value)}{reasoning}"
+        yield from terminal.wrap(said, first=f"  {sign} ", rest="    ")
+    for failure in trial.failures:
+        yield from terminal.wrap(one_line(failure.error), first=f"  {terminal.paint('!', 'red')} ", rest="    ")
 
 
 def run_text(

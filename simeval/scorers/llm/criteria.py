@@ -29,6 +29,7 @@ from simeval.models.protocol.prompts import CriteriaRequest, LabelRulingRequest
 from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.judge import (
+    ExpectationControls,
     RubricScorer,
     facts_of,
     mean_rating,
@@ -36,7 +37,6 @@ from simeval.scorers.llm.judge import (
     require_readable,
     told_left_out,
 )
-from simeval.scorers.llm.rubrics import ExpectationControls
 
 FEWEST = 4  # characters of a quote, unless it is the whole text: shorter ones occur anywhere
 _GAPS = re.compile(r"\[?(?:\.{3,}|…)\]?")

@@ -16,12 +16,11 @@ from functools import cached_property
 from hashlib import sha256
 from urllib.parse import unquote
 
-from simeval.core.breaches import BREACH, SAID, Kind
 from simeval.core.conversation import Conversation, Message
 from simeval.core.direction import Directions
 from simeval.core.redaction import MASK
 from simeval.core.serialization import plain
-from simeval.core.trial import Score
+from simeval.core.trial import BREACH, SAID, Kind, Score
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import UNMAPPED, ColumnScorer

@@ -13,8 +13,7 @@ from typing import IO, ClassVar
 
 import anyio
 
-from simeval.core.conversation import ChatMessage
-from simeval.core.media import content_text
+from simeval.core.conversation import ChatMessage, content_text
 from simeval.core.network import AnswerTooLarge, read_whole
 from simeval.core.redaction import shown
 from simeval.errors import DefinitionError

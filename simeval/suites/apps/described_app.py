@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
-from simeval.core.conversation import ChatMessage
-from simeval.core.media import content_text
+from simeval.core.conversation import ChatMessage, content_text
 from simeval.core.redaction import (
     MARK,
     SHORTEST,

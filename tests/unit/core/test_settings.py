@@ -11,11 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.run_records import Journal
-from simeval.core.setting_field import BUDGET, LIMITS, SURROUNDINGS, VERDICTS, about_of, choices
+from simeval.core.setting_field import (
+    BUDGET,
+    LIMITS,
+    SURROUNDINGS,
+    VERDICTS,
+    WritingStyleAxes,
+    WritingStyleConfig,
+    about_of,
+    choices,
+)
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import RetryConfig, Settings
 from simeval.core.validation import SAME, require
-from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError
 

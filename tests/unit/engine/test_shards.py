@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from simeval.core.setting_field import Shard
 from simeval.core.settings import Settings
-from simeval.engine.plans.shards import SHARED, dealt_out, shared_out
+from simeval.engine.plans.resume import SHARED, dealt_out, shared_out
 from simeval.errors import DefinitionError
 
 WEIGHTS = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=40)

@@ -11,9 +11,9 @@ from time import monotonic, sleep
 import anyio
 import pytest
 
+from simeval.core import event_loops
+from simeval.core.event_loops import _Watchdog, watching
 from simeval.core.logs import LOGGER
-from simeval.engine import watchdog
-from simeval.engine.watchdog import _Watchdog, watching
 from tests.support.fake_clock import FakeClockLoop
 from tests.support.log_events import logged
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -41,7 +41,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         counted += current_thread().name == "simeval watchdog"
         return monotonic()
 
-    monkeypatch.setattr(watchdog, "monotonic", look)
+    monkeypatch.setattr(event_loops, "monotonic", look)
     return lambda: counted
 
 
@@ -121,7 +121,7 @@ class Turning(Event):
 
 def test_a_loop_that_turns_is_not_told_of(said: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     loop = FakeClockLoop()
-    monkeypatch.setattr(watchdog, "monotonic", loop.time)
+    monkeypatch.setattr(event_loops, "monotonic", loop.time)
     watched = _Watchdog(5.0, loop, get_ident(), over=Turning(loop, seconds=60.0))
 
     watched.beat()

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
-from simeval.core.setting_field import UserFormat
-from simeval.core.writing_style import WritingStyleConfig
+from simeval.core.setting_field import UserFormat, WritingStyleConfig
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Model, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn

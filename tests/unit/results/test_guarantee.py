@@ -10,8 +10,8 @@ from simeval.core.trial import Outcome, Verdict
 from simeval.evaluators.scores import ProportionEvaluator
 from simeval.results.guarantee import guarantee
 from simeval.results.junit import junit_xml
-from simeval.results.outcomes import meets_gate
 from simeval.results.suite import SuiteResult
+from simeval.results.text import meets_gate
 from tests.support.records import RUN, rated
 
 RULE = ProportionEvaluator(min_proportion=0.9)

@@ -7,7 +7,7 @@ from simeval.core.trial import Failure
 from simeval.results.document import RunDocument
 from simeval.results.html.trials import required_of
 from simeval.results.reading import read_document
-from simeval.results.screen.conversations import chosen, conversations_text
+from simeval.results.screen.report import chosen, conversations_text
 from simeval.results.suite import encode_suite
 from tests.support.reported import failing
 

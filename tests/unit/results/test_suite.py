@@ -22,10 +22,10 @@ from simeval.evaluators.scores import (
     SuccessRateEvaluator,
 )
 from simeval.results.document import RunDocument
-from simeval.results.outcomes import combine
 from simeval.results.reading import read_document
 from simeval.results.screen.report import run_text
 from simeval.results.suite import SuiteResult, encode_suite
+from simeval.results.text import combine
 from tests.support.golden import cases_of
 from tests.support.records import RUN, message, rated, result
 

@@ -16,7 +16,7 @@ from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import RubricRequest
-from simeval.scorers.llm.rubrics import RubricBook, rubric_key
+from simeval.scorers.llm.judge import RubricBook, rubric_key
 from simeval.testing import ScriptedModel
 from tests.support.doubles import LEVELS, failure
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from simeval.cli.init import SUITE
-from simeval.core.setting_field import about_of
+from simeval.core.setting_field import WritingStyleAxes, WritingStyleConfig, about_of
 from simeval.core.settings import RetryConfig, Settings
-from simeval.core.writing_style import WritingStyleAxes, WritingStyleConfig
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.scorers.metrics import response_latency
 from simeval.suites.files import load_suite

@@ -3,7 +3,7 @@
 import pytest
 
 from simeval import Conversation, Message
-from simeval.core.writing_style import WritingStyleAxes
+from simeval.core.setting_field import WritingStyleAxes
 from simeval.extras.populations.axes import AXES
 from simeval.extras.populations.habits import habits_of
 from simeval.extras.populations.spelling import Spelling
