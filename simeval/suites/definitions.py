@@ -369,6 +369,7 @@ _NOT_OF_SCENARIO = {  # fields that users may write in a scenario, and what to d
         *((each.name, _place_of(each, "put it under `settings`, at the top of the file")) for each in fields(Settings)),
         *((each.name, "put it under `then`") for each in fields(Expectation)),
         *((name, "put it at the top of the file") for name in (*_CAST, "judge", "settings")),
+        *((name, "did you mean 'then'?") for name in ("expect", "expected", "expectations", "assert", "checks")),
     )
     if name not in {each.name for each in fields(ScenarioTest)}
 }

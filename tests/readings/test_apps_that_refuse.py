@@ -130,7 +130,7 @@ async def test_no_more_turns_a_minute_are_put_to_the_app_than_is_set() -> None:
     assert known.calls / (monotonic() - started) < 25
 
 
-@pytest.mark.parametrize("status", [401, 403, 407])
+@pytest.mark.parametrize("status", [401, 402, 403, 407, 511])
 async def test_a_key_that_expires_is_no_failure_of_the_app(status: int) -> None:
     async def answering(known: Counted) -> web.Response:
         return refused(status) if known.calls > 25 else web.json_response(ANSWER)
@@ -140,6 +140,62 @@ async def test_a_key_that_expires_is_no_failure_of_the_app(status: int) -> None:
     assert result.outcome == "error"
     assert f"HTTP {status}" in result.verdicts[0].explanation
     assert not any(judgement.failure and judgement.failure.is_of_app for judgement in result.judgements)
+
+
+LOGIN_PAGE = "<html><form>Please <b>sign in</b> <input type='password'></form></html>"
+NOT_LET_IN = {
+    "redirection": lambda: web.Response(status=302, headers={"Location": "/login"}),
+    "page of a login": lambda: web.Response(text=LOGIN_PAGE, content_type="text/html"),
+    "check for people": lambda: web.Response(text="<title>Just a moment...</title>", content_type="text/html"),
+    "status within": lambda: web.json_response({"statusCode": 401, "message": "Unauthorized"}),
+    "code of an error": lambda: web.json_response({"error": {"code": "403", "message": "no"}}),
+    "name of an error": lambda: web.json_response({"error": {"type": "authentication_error", "message": "no"}}),
+    "words of an error": lambda: web.json_response({"error": "Payment required"}),
+}
+
+
+@pytest.mark.parametrize("refusing", NOT_LET_IN.values(), ids=NOT_LET_IN)
+async def test_an_app_that_no_longer_lets_us_in_has_not_failed(refusing: Callable[[], web.Response]) -> None:
+    async def answering(known: Counted) -> web.Response:
+        return refusing() if known.calls > 25 else web.json_response(ANSWER)
+
+    result = await evaluated(answering)
+
+    assert result.outcome == "error"
+    assert not any(judgement.failure and judgement.failure.is_of_app for judgement in result.judgements)
+
+
+SAYS_LATER = {
+    "status 529": lambda: web.json_response({"type": "overloaded_error"}, status=529),
+    "code of an error": lambda: web.json_response({"error": {"code": 429, "message": "Rate limit exceeded"}}),
+    "name of an error": lambda: web.json_response({"error": {"status": "RESOURCE_EXHAUSTED", "message": "wait"}}),
+    "words of an error": lambda: web.json_response({"error": "Too many requests"}),
+    "name of an exception": lambda: web.json_response({"code": "ThrottlingException", "message": "Rate exceeded"}),
+    "event of a stream": lambda: web.Response(
+        text='data: {"text": "We"}\n\nevent: error\ndata: {"type": "error", "error": {"type": "rate_limit_error"}}\n\n',
+        content_type="text/event-stream",
+    ),
+}
+
+
+@pytest.mark.parametrize("refusing", SAYS_LATER.values(), ids=SAYS_LATER)
+async def test_an_app_that_says_later_in_its_own_words_is_asked_again(refusing: Callable[[], web.Response]) -> None:
+    async def answering(known: Counted) -> web.Response:
+        return refusing() if known.calls in (5, 9, 14) else web.json_response(ANSWER)
+
+    result = await evaluated(answering)
+
+    assert (result.outcome, result.verdicts[0].n, result.verdicts[0].missing) == ("pass", 30, 0)
+
+
+@pytest.mark.parametrize(
+    "body", [{"error": "no such booking"}, {"error": {"code": 12}}, {"status": "failed"}, {"error": {"code": 500}}]
+)
+async def test_other_errors_within_a_body_are_failures_of_the_app(body: dict[str, Any]) -> None:
+    async def answering(known: Counted) -> web.Response:
+        return web.json_response(body if known.calls > 25 else ANSWER)
+
+    assert (await evaluated(answering)).outcome == "fail"
 
 
 @pytest.mark.parametrize("status", [400, 422, 500, 502, 503, 504])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simeval.core.network import AnswerTooLarge, bounded, cause_of, read_whole
 from simeval.core.redaction import shown
-from simeval.suites.apps.remote_app import AppFailure, Session, of_status, quoted, unreached
+from simeval.suites.apps.remote_app import AppFailure, Outcome, Session, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_of, mistake_in, value_of
 
@@ -37,6 +38,10 @@ _STREAMS: Mapping[str, Form] = {
     ),
 }
 _AI_SDK = "x-vercel-ai-data-stream"  # the header of its older protocol, whose type is a plain text's
+_LETS_NOBODY_IN = re.compile(  # a page that wants a login, or a proof that a person asks
+    r"type=[\"']?password|\b(?:log|sign)[ -]?in\b|captcha|just a moment|checking your browser|verify (?:that )?you are",
+    re.IGNORECASE,
+)
 NO_ANSWER = 300  # the lowest status without an answer
 _KEY, _BODY = "it wants a key: `headers:` sends one", "it wants another request: `request:` says what is sent"
 HINTS: Mapping[int, str] = {  # for an app that a suite describes, by the status
@@ -177,7 +182,9 @@ async def events_from(
         hint = f" ({hints[answer.status]})" if answer.status in hints else ""
         raise of_status(f"HTTP {answer.status}: {said}{hint}", answer.status, answer.headers, body=body)
     if kind == "text/html":
-        raise AppFailure(f"it answered with a page of HTML and not with JSON or text: {quoted(body)}")
+        outcome: Outcome = "key" if _LETS_NOBODY_IN.search(body) else "failed"
+        said = f"it answered with a page of HTML and not with JSON or text: {quoted(body)}"
+        raise AppFailure(said, outcome=outcome)
     for event in _events_of_whole(body.removeprefix("\ufeff"), kind, reply):
         yield event
 

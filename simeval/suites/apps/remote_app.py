@@ -6,14 +6,17 @@ How a request to an app can end, and how to decide that by a status, a close cod
 
     answered   the app answered                                                           data about the app
     failed     the app failed: its users would have met the same                          data about the app
-    later      it asked us to come back: 429, 503 with Retry-After, "try again later"     asked again, slower
-    key        it does not accept our key or login: 401, 403, 407                         the tester's side: missing
+    later      it asked us to come back: 429, 529, 503 with Retry-After                   asked again, slower
+    key        it does not let us in: 401, 402, 403, 407, 511, a redirection, a login     the tester's side: missing
     network    no connection was made, so the app was never asked                         asked again if it has answered
                                                                                           before, else missing
+
+An error within a body with status 200, or within a stream, counts as the status it names: {"error": {"code": 429}}.
 
 Everything that talks to an app raises AppFailure with one of the last four. Nothing else decides this.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import ECONNREFUSED, EHOSTUNREACH, ENETUNREACH
@@ -28,12 +31,26 @@ from simeval.core.waits import seconds_of
 Outcome = Literal["failed", "later", "key", "network"]
 
 RETRY_AFTER = "Retry-After"
-_OF_STATUS: Mapping[int, Outcome] = {401: "key", 403: "key", 407: "key", 429: "later"}
+_OF_STATUS: Mapping[int, Outcome] = {
+    **dict.fromkeys((401, 402, 403, 407, 511), "key"),  # 511: the network wants a login
+    **dict.fromkeys(range(300, 400), "key"),  # a login, or another address: no redirection is followed
+    **dict.fromkeys((429, 529), "later"),  # 529: overloaded, as Anthropic and others say it
+}
+_OF_ERROR: Mapping[str, int] = {  # names of errors as the APIs of OpenAI, Anthropic, Google and AWS write them
+    **dict.fromkeys(("authentication_error", "invalid_api_key", "unauthenticated", "unauthorized"), 401),
+    **dict.fromkeys(("permission_error", "permission_denied", "access_denied", "forbidden"), 403),
+    **dict.fromkeys(("insufficient_quota", "billing_error", "payment_required"), 402),
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "rate_limited", "too_many_requests"), 429),
+    **dict.fromkeys(("resource_exhausted", "throttling_exception", "throttled", "overloaded_error"), 429),
+}
+_NAMING_STATUS = ("status_code", "statusCode", "http_status", "status", "code", "type", "error", "errorText", "message")
 _OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
 _OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
 _UNAVAILABLE = 503
 _UNREACHED = {ECONNREFUSED, EHOSTUNREACH, ENETUNREACH}
 _NEVER_CONNECTED = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "NewConnectionError"}  # of HTTP clients
+
+_WORD_ENDS = re.compile(r"[\s-]+|(?<=[a-z])(?=[A-Z])")
 
 SHOWN = 200  # characters of a quoted text of an app
 
@@ -58,6 +75,22 @@ def of_status(said: str, status: int, headers: Mapping[str, str] | None = None, 
     if status == _UNAVAILABLE and retry_after is not None:
         outcome = "later"
     return AppFailure(said, outcome=outcome, retry_after=retry_after, body=body)
+
+
+def of_body(said: str, value: Any) -> AppFailure:
+    """Return the failure for a body or an event that is no answer, by the status that its error names, if it does."""
+    status = named_status(value)
+    return AppFailure(said) if status is None else of_status(said, status)
+
+
+def named_status(value: Any) -> int | None:
+    """Return the HTTP status that a body names, by its number or by the usual name of an error; None if it does not."""
+    if isinstance(value, str):
+        status = int(value) if value.isdecimal() and len(value) == 3 else None
+        return _as_status(status) or _OF_ERROR.get(_WORD_ENDS.sub("_", value.strip()).lower())
+    if isinstance(value, Mapping):
+        return next(filter(None, (named_status(value.get(name)) for name in _NAMING_STATUS)), None)
+    return _as_status(value)
 
 
 def of_close_code(said: str, code: int | None) -> AppFailure:
@@ -115,7 +148,7 @@ def _status_of(error: BaseException) -> int | None:
 
 
 def _as_status(value: Any) -> int | None:
-    return int(value) if isinstance(value, int) and 400 <= value < 600 else None
+    return int(value) if isinstance(value, int) and 300 <= value < 600 else None
 
 
 def _headers_of(error: BaseException) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from simeval.core.conversation import FIRST_TEXT, AppResponse, called_tool
 from simeval.core.network import AnswerTooLarge, most_bytes
 from simeval.core.validation import require
 from simeval.datasets.messages import turns_of
-from simeval.suites.apps.remote_app import AppFailure, Session, TimedResponse, quoted
+from simeval.suites.apps.remote_app import AppFailure, Session, TimedResponse, named_status, of_body, quoted
 from simeval.suites.apps.streams import (
     CLOSING,
     NEVER,
@@ -37,6 +37,7 @@ _ANTHROPIC = ("content_block_start", "content_block_delta")
 
 Steps = tuple[str | int, ...]
 USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # the usual places of a reply
+_OF_ERRORS = ("message",)  # the place where errors have their text, too
 WHOLE: Sequence[Steps] = (*((name,) for name in USUAL), ("message", "content"))
 STREAMED: Sequence[Steps] = (  # the usual places of the text of an event of a stream
     *WHOLE,
@@ -297,8 +298,8 @@ class Reply:
         text, steps = self._found_in(value, WHOLE)
         calls: list[Mapping[str, Any]] = []
         said = _spoken(text, calls, is_all=ALL in steps)
-        if not isinstance(said, str):
-            raise AppFailure(self._complaint(value, text))
+        if not isinstance(said, str) or (steps == _OF_ERRORS and named_status(value)):
+            raise of_body(self._complaint(value, text), value)
         self.add(said)
         self._take_rest(value, calls)
 
@@ -401,6 +402,8 @@ class Reply:
             raise AppFailure(f"it names its session {what}, which is no text and no number, and cannot be given back")
 
     def _complaint(self, value: Any, text: Any) -> str:
+        if isinstance(text, str):
+            return f"it answered with an error: {quoted(json.dumps(value, ensure_ascii=False))}"
         if found_at(value, ("choices", 0, "finish_reason")) == "content_filter":
             return "its answer was withheld by the content filter"
         if self.reading.reply:
@@ -422,7 +425,7 @@ def _require_no_error(value: Any, labels: Labels, said: Any) -> None:
     told = value.get("errorText", value.get("error")) if isinstance(value, dict) else None
     if (told and not isinstance(said, str)) or (labels and any(label.lower() in _ERRORS for _, label in labels)):
         error = told or (said if isinstance(said, str) else value)
-        raise AppFailure(f"its stream ends with an error: {quoted(json.dumps(error, ensure_ascii=False))}")
+        raise of_body(f"its stream ends with an error: {quoted(json.dumps(error, ensure_ascii=False))}", value)
 
 
 def speaks(value: Any, reading: Reading) -> bool:

@@ -72,6 +72,14 @@ def test_a_mistake_is_named_at_its_line_whatever_name_its_field_has(path: Path) 
         load_suite(str(path))
 
 
+@pytest.mark.parametrize("name", ["expect", "expectations", "assert"])
+def test_then_is_advised_for_its_names_in_other_tools(path: Path, name: str) -> None:
+    path.write_text(SUITE.replace("then:", f"{name}:"))
+
+    with pytest.raises(DefinitionError, match=f"there is no field '{name}' here; did you mean 'then'"):
+        load_suite(str(path))
+
+
 def test_a_judge_that_is_given_twice_is_refused_by_any_name(path: Path) -> None:
     twice = "judgeModel: offline/judge\njudge: {first: offline/judge, escalate: {to: offline/other, when: 0.5}}\n"
     path.write_text(twice + SUITE)
