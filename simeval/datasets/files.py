@@ -388,7 +388,7 @@ def _json_elements(file: _File) -> Iterator[Numbered]:
 
 
 def _csv_rows(file: _File) -> Iterator[Numbered]:
-    rows = csv_rows(file.path, delimiter=";" if _has_semicolons(file) else DELIMITERS[file.form])
+    rows = csv_rows(file.path, delimiter=_delimiter(file))
     header: list[str] | None = None
     for number, cells in rows:
         where = f"{file.place} {number}"
@@ -398,12 +398,13 @@ def _csv_rows(file: _File) -> Iterator[Numbered]:
             yield number, _row(header, cells, where)
 
 
-def _has_semicolons(file: _File) -> bool:
-    """Return whether a CSV file is parted by semicolons: as many in its second line as in the first, and no comma."""
-    if file.form != ".csv":
-        return False
+def _delimiter(file: _File) -> str:
+    """Return the mark between columns: in a CSV file without commas a tab or semicolon that each of two lines has."""
+    usual = DELIMITERS[file.form]
     lines = [_QUOTED.sub("", line) for line in islice(filter(str.strip, text_lines(file.path)), 2)]
-    return len(lines) == 2 and "," not in lines[0] and 0 < lines[0].count(";") == lines[1].count(";")
+    if file.form != ".csv" or len(lines) < 2 or usual in lines[0]:
+        return usual
+    return next((each for each in "\t;" if 0 < lines[0].count(each) == lines[1].count(each)), usual)
 
 
 def _header(cells: Sequence[str], where: str) -> list[str]:

@@ -48,10 +48,15 @@ _NAMED = ("image", "audio", "video", "file", "document")  # parts of these kinds
 
 OWN_MARK = "__"  # the prefix of promptfoo's own columns; __expected* are references
 _WORD_GAPS = re.compile(r"[\W_]+")
-_EXPECTED = re.compile(
-    r"(expected|reference|groundtruth|ideal|gold(en)?|(correct|right|true|desired)(answer|output|response))"
+_EXPECTED = re.compile(  # in English, German, Spanish, French, Italian
+    r"expected|erwartet|(respuesta)?esperad|(réponse)?attendu|(risposta)?attes[aoie]"
+    r"|referen[cz]|référence|groundtruth|ideal|gold(en)?|(correct|right|true|desired)(answer|output|response)"
 )
-_USUAL = re.compile(r"((target|desired)(answer|output|response)?|answer|label|solution)s?")
+_USUAL = re.compile(
+    r"((target|desired)(answer|output|response)?|answer|label|solution|respuesta|réponse)s?|antwort(en)?|rispost[ae]"
+)
+_OF_PAIRS = re.compile(r"(completion|response)s?")  # an app's answers, unless no other column has right ones
+_OF_AN_APP = re.compile(r"((actual|model|generated|predicted)(answer|output|response)|prediction)s?")
 _TURN_PARTS = {
     "session": ("session", "conversation", "thread", "dialogue", "dialog", "chat", "ticket"),
     "role": ("role", "speaker", "sender", "author", "authortype", "from"),
@@ -398,9 +403,10 @@ def plain_name(column: str) -> str:
 
 
 def is_reference(column: str) -> bool:
-    """Return whether a column is called as one with right answers, or is promptfoo's own: no app is shown it."""
+    """Return whether a column is called as one with answers, or is promptfoo's own: no app is shown it."""
     name = plain_name(column)
-    return column.strip().startswith(OWN_MARK) or bool(_EXPECTED.match(name) or _USUAL.fullmatch(name))
+    is_answer = _EXPECTED.match(name) or any(each.fullmatch(name) for each in (_USUAL, _OF_PAIRS, _OF_AN_APP))
+    return column.strip().startswith(OWN_MARK) or bool(is_answer)
 
 
 def references_in(columns: Iterable[str]) -> tuple[str, ...]:
@@ -409,9 +415,9 @@ def references_in(columns: Iterable[str]) -> tuple[str, ...]:
     Where some are called expected, reference, ideal, gold or ground truth, those alone: beside them a column called
     answer may well be an app's.
     """
-    named = [each for each in columns if is_reference(each)]
-    sure = [each for each in named if _EXPECTED.match(plain_name(each))]
-    return tuple(sure or [each for each in named if not each.strip().startswith(OWN_MARK)])
+    named = {each: plain_name(each) for each in columns}
+    kinds = (_EXPECTED.match, _USUAL.fullmatch, _OF_PAIRS.fullmatch)
+    return next(filter(None, (tuple(each for each in named if is_kind(named[each])) for is_kind in kinds)), ())
 
 
 @dataclass(frozen=True, slots=True)

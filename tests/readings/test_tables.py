@@ -96,6 +96,7 @@ async def test_beside_an_expected_answer_a_column_called_answer_is_neither_input
     [
         *("Expected Output", "expected-result", "ground_truth", "Ground Truth", "groundTruth", "Reference", "answer"),
         *("reference_answer", "IDEAL", "target", "label", "labels", "gold", "correct_answer", "__expected1", "golden"),
+        *("completion", "Response", "Erwartete Antwort", "respuesta esperada", "réponse"),
     ],
 )
 def test_a_column_called_as_right_answers_are_is_the_reference_unless_it_is_named(name: str) -> None:
@@ -108,7 +109,16 @@ def test_a_column_called_as_right_answers_are_is_the_reference_unless_it_is_name
     assert named.inputs == row
 
 
-@pytest.mark.parametrize("name", ["target_language", "label_set", "answer_in", "expectancy", "idea", "preference"])
+@pytest.mark.parametrize("name", ["response", "actual_output", "prediction", "Model Response"])
+def test_an_answer_that_an_app_gave_is_neither_shown_to_an_app_nor_the_reference(name: str) -> None:
+    (example,) = dataset_of([{"question": "Who?", name: "Bob", "label": "Ann"}])
+
+    assert (example.inputs, example.outputs) == ({"question": "Who?"}, {"label": "Ann"})
+
+
+@pytest.mark.parametrize(
+    "name", ["response_format", "target_language", "label_set", "answer_in", "expectancy", "idea", "preference"]
+)
 def test_a_column_that_only_begins_alike_is_an_input(name: str) -> None:
     (example,) = dataset_of([{"question": "Who?", name: "German"}])
 

@@ -80,9 +80,12 @@ def test_json_lines_are_read(tmp_path: Path, name: str) -> None:
         ("question;answer\na;b, c\n", {"question": "a", "answer": "b, c"}),
         ('\nquestion;answer\n"a;x";b\n', {"question": "a;x", "answer": "b"}),
         ("question\ta\nb\n", {"question\ta": "b"}),
+        ("question\tanswer\na; b, c\td\n", {"question": "a; b, c", "answer": "d"}),
     ],
 )
-def test_semicolons_part_cells_where_every_line_has_them(tmp_path: Path, text: str, row: dict[str, str]) -> None:
+def test_semicolons_and_tabs_part_cells_where_every_line_has_them(
+    tmp_path: Path, text: str, row: dict[str, str]
+) -> None:
     [example] = read_dataset(written(tmp_path, "a.csv", text))
 
     assert {**example.inputs, **example.outputs} == row
