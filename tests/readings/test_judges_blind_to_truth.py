@@ -11,6 +11,7 @@ import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.core.controls import ControlRecord, Controls, failed
+from simeval.core.near_misses import near_misses
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
 from simeval.testing import ScriptedModel, judge_reply
@@ -18,6 +19,7 @@ from tests.support.blind_judges import BLIND, Judge, content
 
 FOLDER = Path("tests/data/near_misses")
 PAIRS = [json.loads(line) for line in (FOLDER / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+ALL_KINDS = [json.loads(line) for line in (FOLDER / "all_kinds.jsonl").read_text(encoding="utf-8").splitlines()]
 HELD_OUT = [json.loads(line) for line in (FOLDER / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
 OF_NO_VALUE = {"does what it must not", "says what it must not", "does not ask", "refuses", "says that it cannot"}
 NAMING = [pair for pair in PAIRS if pair["rule"] not in OF_NO_VALUE]
@@ -69,6 +71,14 @@ def test_where_a_value_is_named_it_is_refused(naming: list[dict[str, str]], name
 
 def test_one_that_wants_a_shared_word_is_refused_where_no_value_is_named_too() -> None:
     assert share([is_refused(BLIND["one shared word"], pair["expectation"]) for pair in PAIRS]) >= 0.9
+
+
+def test_of_actions_refusals_questions_conduct_and_form_too() -> None:
+    refused = [is_refused(BLIND["one shared word"], row["expectation"]) for row in ALL_KINDS]
+    untested = [row["kind"] for row in ALL_KINDS if not near_misses((row["expectation"],))]
+
+    assert share(refused) >= 0.9
+    assert {*untested} == {"tone"}
 
 
 def test_one_that_looks_the_value_up_is_not() -> None:

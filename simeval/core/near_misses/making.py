@@ -7,7 +7,9 @@ from functools import lru_cache
 
 from simeval.core.languages import is_common, language_of
 from simeval.core.near_misses.changed_values import Changed, all_changed, changed
-from simeval.core.near_misses.statements import CODES, Statement, language_in, statements, third_person
+from simeval.core.near_misses.form import WHOLE
+from simeval.core.near_misses.other_languages import CODES, Statement, language_in
+from simeval.core.near_misses.statements import statements, third_person
 from simeval.core.phrases import content_stems
 
 _FRAMES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -106,7 +108,7 @@ _FRAMES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("非常感谢您的来信!很荣幸能为您解答这个问题。", "欢迎您随时再次联系我们,我们很乐意为您服务。"),
     ),
 }
-OPENINGS = tuple(opening for frames in _FRAMES.values() for opening, _ in frames)  # by these a near miss is known
+OPENINGS = (*(opening for frames in _FRAMES.values() for opening, _ in frames), *WHOLE)  # a near miss is known by them
 
 _UNASKED = frozenset(  # words for speakers and speaking
     """
@@ -214,7 +216,8 @@ def _of_contraries(read: Sequence[Statement]) -> tuple[NearMiss, ...]:
 
 
 def _near_miss(made: Changed, language: str, turn: int) -> NearMiss:
-    return NearMiss(made.rule, made.text, framed(made.text, language, turn), language)
+    answer = made.text if made.text.startswith(WHOLE) else framed(made.text, language, turn)
+    return NearMiss(made.rule, made.text, answer, language)
 
 
 def _has_half(expected: str, text: str) -> bool:

@@ -1,12 +1,13 @@
-"""Expectations read as statements: the answer that they expect, in the assistant's words, and its contrary."""
+"""English expectations read as statements: the answer that they expect, in the assistant's words, and its contrary."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
-from simeval.core.languages import ROLES, language_of
+from simeval.core.languages import ROLES
 from simeval.core.near_misses.changed_values import changed
+from simeval.core.near_misses.form import contraries_of_form
+from simeval.core.near_misses.other_languages import Rule, Statement, read_in_its_language, sentence_of
 
 _IRREGULAR = {
     "be": "been", "begin": "begun", "bring": "brought", "build": "built", "buy": "bought", "choose": "chosen",
@@ -17,15 +18,12 @@ _IRREGULAR = {
     "spend": "spent", "take": "taken", "tell": "told", "think": "thought", "understand": "understood",
     "withdraw": "withdrawn", "write": "written", "rebook": "rebooked", "cancel": "cancelled", "refer": "referred",
     "transfer": "transferred", "submit": "submitted", "stop": "stopped", "drop": "dropped", "ship": "shipped",
-    "swap": "swapped", "plan": "planned", "permit": "permitted", "commit": "committed", "skip": "skipped",
+    "freeze": "frozen", "swap": "swapped", "plan": "planned", "permit": "permitted", "commit": "committed",
+    "skip": "skipped",
 }  # fmt: skip
 _BARE = {"is": "be", "are": "be", "has": "have", "does": "do", "goes": "go"}
 _SILENT = ("c", "dg", "rg", "s", "v", "z", "at", "ir", "ak", "ad", "uc")  # stems that end in a silent e
 _PAST = {past: verb for verb, past in _IRREGULAR.items() if past != verb}
-
-Rule = Literal[
-    "denies", "does what it must not", "says what it must not", "does not ask", "refuses", "says that it cannot"
-]
 
 
 def bare(verb: str) -> str:
@@ -54,50 +52,24 @@ def participle(verb: str) -> str:
     return f"{verb}ed"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """An expected statement, in the words of an answer; "" if it can be anything.
-
-    `contraries` are two answers with the contrary, by a `rule`; empty if none can be made.
-    """
-
-    good: str
-    language: str = "en"
-    rule: Rule = "denies"
-    contraries: tuple[str, ...] = ()
-
-
 def statements(expectation: str) -> Sequence[Statement]:
     """Return the statements of an expectation, one for each of its clauses that can be read."""
     text = " ".join(expectation.split()).strip()
-    if (foreign := _foreign(text)) is not None:
-        return [foreign]
-    if (language := language_in(text)) != "en":
-        return [_as_it_is(text, language)] if language in _KNOWN else []
+    if (foreign := read_in_its_language(text)) is not None:
+        return foreign
     found: list[Statement] = []
     for sentence in _ENDS.split(text.rstrip(".")):
         found += _of_sentence(sentence.strip()) or _with_a_value(sentence.strip())
     return found
 
 
-def language_in(text: str) -> str:
-    """Return the code of the language of a text; of a short one by words that begin expectations, else English."""
-    found = language_of(text)
-    if found:
-        return CODES.get(found, found)
-    words = set(re.findall(r"\w+", text.casefold()))
-    most, language = max((len(words & typical), -place) for place, typical in enumerate(_TYPICAL.values()))
-    return [*_TYPICAL][-language] if most >= _LEAST_TYPICAL else "en"
-
-
-# --- English -------------------------------------------------------------------------------------------------------
-
 _ENDS = re.compile(
     r"(?<=[\w)\"'][\w)\"'])(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bNo)[.;!?]\s+(?=[A-Z])"
 )
 _SUBJECT = re.compile(
     r"^(?:(?:check|ensure|verify|make sure|confirm)(?: that)? )?(?:(?:the |an? )(?:[\w-]+ ){0,2}?)?"
-    r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model|reply|answer|response|message"
+    r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model|reply|answer|response|message|output"
+    r"|tone|style|wording|(?<=the )(?:replies|answers|responses|messages)"
     r"|(?:receptionist|concierge|operator|representative|advis[eo]r)(?! (?:bot|assistant|agent)\b))|it|he|she)\b"
     r"(?:'s (?:answer|reply))? ?"
     r"(?P<must>(?:should|must|shall|will|can|needs to|has to|is (?:expected|able|supposed) to)\b ?)?",
@@ -105,15 +77,15 @@ _SUBJECT = re.compile(
 )
 _ADVERB = r"(?:(?:correctly|clearly|also|then|first|always|immediately|explicitly|successfully|politely|\w+ly) )*"
 _NOT = re.compile(
-    rf"^{_ADVERB}(?:(?:does|do|did|is|will)? ?(?:not|never)|doesn't|don't|(?:refuse|decline)s? to|avoids?"
-    rf"|refrains? from) {_ADVERB}(?P<verb>[a-z-]+)(?P<rest>.*)$",
+    rf"^{_ADVERB}(?:(?:does|do|did|is|will)? ?(?:not|never)|(?:does|do|did|wo|must|ca|should|would)n't"
+    rf"|(?:refuse|decline)s? to|avoids?|refrains? from) {_ADVERB}(?P<verb>[a-z-]+)(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _TO = rf"(?: (?:to )?(?:(?:the |an? )?(?:user|customer|them|him|her|you|{ROLES})\b|(?:the|an?) \w+(?= that\b)))?"
 _SAYS = re.compile(
     rf"^{_ADVERB}(?:(?:says?|said|tells?|told|states?|stated|confirms?|confirmed|mentions?|mentioned|informs?|informed|"
     r"communicates?|communicated|explains?|explained|answers?|answered|repl(?:y|ies|ied)|responds?|notes?|points? out|"
-    rf"reports?|warns?|reminds?|acknowledges?|clarif(?:y|ies)|identif(?:y|ies)|identified){_TO}|"
+    rf"reports?|warns?|reminds?|admits?|concedes?|acknowledges?|clarif(?:y|ies)|identif(?:y|ies)|identified){_TO}|"
     rf"(?:lets?|makes?){_TO} (?:know|aware)|makes? (?:it )?clear)(?: (?P<that>that|of|with|:))?[ :]+(?P<said>.+)$",
     re.IGNORECASE,
 )
@@ -123,13 +95,54 @@ _GIVES = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    rf"^{_ADVERB}(?:asks?|requests?){_TO} (?:for |to (?:confirm|provide|give|state) |(?=(?:wh|how|if)))(?P<what>.+?)"
+    rf"^{_ADVERB}(?:(?:asks?|requests?){_TO} (?:for |to (?:confirm|provide|give|state) |(?=(?:wh|how|if)))"
+    r"|wants? to know |requests? (?=(?:the|an?|their|your)\b))(?P<what>.+?)"
     r"(?: (?:before|in order to|so that)\b.*)?$",
     re.IGNORECASE,
 )
+_CHECKS = re.compile(
+    rf"^{_ADVERB}(?P<verb>check|verif(?:y|ie)|double-check|confirm|clarif(?:y|ie))(?:e?s)? "
+    r"(?P<what>(?:with (?:the|an?) \w+ |whether\b|if\b|the identity\b|the \w+'s identity\b).*"
+    r"|.+ (?:with (?:the user|the customer|them)\b.*|first$|before\b.+))$",
+    re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    rf"^{_ADVERB}(?:(?:rejects?|denies|den(?:y|ied)|declines?|turns? down) (?!that\b|to\b)(?P<noun>.+)"
+    r"|turns? (?P<turned>.+) down)$",
+    re.I,
+)
+_KEEPS = re.compile(
+    rf"^{_ADVERB}keeps? (?P<what>.+) (?:to (?:it|him|her)self|secret|private|confidential|hidden)$", re.I
+)
+_HAS_NO = re.compile(r"^(?P<verb>[a-z]+s) no (?P<rest>[a-z].+)$")
+_APOLOGIZES = re.compile(
+    rf"^{_ADVERB}(?P<verb>apologi[sz])(?:es?|ed)\b(?P<rest>.*)$|^{_ADVERB}says? (?:that it is )?sorry\b(?P<of>.*)$"
+)
+_TOPIC = re.compile(
+    r"\b(?:stays?|keeps?|sticks?|remains?|is) (?:on|to) ?-?(?:the )?(?:topic|subject)\b(?: of (?P<topic>.+))?"
+    r"|\b(?:is|be|stays?|remains?) (?:\w+ )?relevant to (?P<matter>.+)"
+)
+_FAITHFUL = re.compile(
+    r"\b(?:is|be|stays?|remains?|keeps?|sticks?|relies) (?:\w+ )?(?:faithful to|grounded in|based on|true to|"
+    r"consistent with|to|on) (?P<source>(?:the|its|their) .*\b(?:documents?|sources?|context|articles?|text|facts|"
+    r"passages?|manual|knowledge base))\b"
+)
+_ROLE = re.compile(
+    r"\b(?:keeps?|stays?|sticks?|remains?|acts?) (?:to|in|with|within)? ?(?:the |its |a )?"
+    r"(?P<role>(?:role|character|persona)\b.*)"
+)
+_VERB_FIRST = re.compile(  # of a sentence about the assistant that does not name it
+    r"^(?:(?:must|should|shall|will|can|may|needs to|has to|is to)\b"
+    r"|(?:never|refuses|declines|avoids|not|(?:does|do|did|will|must|should) not|(?:does|do|did|wo|must|should)n't)\b"
+    r"|(?!(?:this|its|his|as|was|is|has|unless|always|does|yes)\b)[a-z]+(?<!s)s "
+    r"(?:(?:up|out|down|back|off|on|over|with|again) )?"
+    r"(?:the|an?|any|all|its|their|no|this|that|every|users?|customers?)\b)",
+    re.IGNORECASE,
+)
+_MODAL = re.compile(r"^(?:must|should|shall|will|can|may|needs to|has to|is to) (?=\w)", re.IGNORECASE)
 _BIDS = re.compile(
     rf"^{_ADVERB}(?:tell|ask|advise|remind|instruct|urge|encourage|direct|invite|recommend|warn)s?"
-    r" (?:(?:the|an?) \w+|users?|customers?|them|him|her) (?P<not>not )?to (?P<act>.+)$",
+    r" (?:(?:the|an?) \w+|users?|customers?|them|him|her) (?P<not>not )?to (?!(?:the|an?|our|their|its) )(?P<act>.+)$",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
@@ -143,11 +156,11 @@ _FINITE = re.compile(
     r"departs?|leaves|lands)\b"
 )
 _AUXILIARY = re.compile(r"\b(is|are|was|were|will|has|have|had|can|may|must|should)\b(?! not\b)")
-_NEGATION = re.compile(r"\b(?:not|never|cannot|no)\b|n't\b")
+_NEGATION = re.compile(r"\b(?:not|never|cannot|[Nn]o)\b|n't\b")
 _CONDUCT = re.compile(
     r"\b(?:polite\w*|friend\w*|empath\w*|calm\w*|professional\w*|tone|concise\w*|respectful\w*|courteous\w*|warm\w*|"
-    r"patien\w*|compliment\w*|insult\w*|rude\w*|slang|emoji\w*|jargon|language|formal\w*|brief\w*|short\w*|clear\w*|"
-    r"sentences?|words|paragraphs?|questions)\b",
+    r"patien\w*|compliment\w*|insult\w*|rude\w*|slang|emoji\w*|jargon|language(?! \w)|formal\w*|brief\w*|short\w*|"
+    r"clear\w*|sentences?|words|paragraphs?|questions)\b",
     re.IGNORECASE,
 )
 _COURTESY = re.compile(  # which the frame of a near miss has
@@ -168,12 +181,13 @@ _DISCLOSES = frozenset("tell say state reveal share disclose show name".split())
 _OFFERS = frozenset("offer give provide recommend suggest".split())  # noqa: SIM905
 _INWARD = frozenset(  # acts that nobody claims to have done while doing them
     """
-    be sound call use invent contradict repeat hallucinate assume guess lie speculate pretend claim imply
-    argue blame judge interrupt ignore forget fail leave stray discuss engage deviate comment respond answer
-    reply talk speak refer know need want seem lose exceed contain include diagnose greet thank apologize
-    apologise have get
+    be sound call use contradict repeat lie imply argue blame judge interrupt ignore forget fail leave stray
+    deviate respond reply refer know need want seem lose exceed contain include greet thank apologize apologise
+    have get only
     """.split()  # noqa: SIM905  (a word a line would be half a page)
 )
+_INVENTS = frozenset("invent guess assume speculate hallucinate fabricate".split())  # noqa: SIM905
+_DISCUSSES = frozenset("discuss comment engage talk speak".split())  # noqa: SIM905
 _ANY = re.compile(r"\bany (?P<noun>[a-z]+)")
 _NEXT = re.compile(
     r",? (?:and|but)(?: then)? (?=(?:does not|doesn't|never|not|says|tells|states|confirms|mentions|explains|asks|"
@@ -186,11 +200,18 @@ def _of_sentence(sentence: str) -> list[Statement]:
     """Return the statements of a sentence about the assistant, or of one about the world."""
     if told := _TOLD.match(sentence):
         return _said(told["said"])
-    if (answer := _ANSWER.match(sentence)) and changed(good := f"The answer is {answer['said']}.", "en"):
+    if (
+        (answer := _ANSWER.match(sentence))
+        and not _CONDUCT.search(sentence)
+        and changed(good := f"The answer is {answer['said']}.", "en")
+    ):
         return [Statement(good)]
     subject = _SUBJECT.match(sentence)
-    if subject is None and (_SAYS.match(sentence) or _GIVES.match(sentence) or _ASKS.match(sentence)):
-        return _of_clause(f"{sentence[0].lower()}{sentence[1:]}")  # "Says that ..."
+    if subject is None and any(each.match(sentence) for each in (_SAYS, _GIVES, _ASKS, _VERB_FIRST)):  # "Says that"
+        clauses = _MODAL.sub("", f"{sentence[0].lower()}{sentence[1:]}")
+        return [each for clause in _NEXT.split(clauses) for each in _of_clause(clause.strip(" ,"))]
+    if subject is None and (form := contraries_of_form(f"{sentence[:1].lower()}{sentence[1:]}")):
+        return [Statement("", rule="does the opposite", contraries=form)]
     if subject is None or subject.end() == len(sentence):
         return [_stated(sentence)] if _FINITE.search(sentence) and not _CONDUCT.search(sentence) else []
     found: list[Statement] = []
@@ -202,7 +223,7 @@ def _of_sentence(sentence: str) -> list[Statement]:
 def _with_a_value(sentence: str) -> list[Statement]:
     """Return a sentence that cannot be read as it is, if it has a value that can be changed."""
     made = changed(sentence, "en") if sentence else None
-    return [Statement(_sentence(_to_user(sentence)))] if made and made.rule in _PLAIN else []
+    return [Statement(sentence_of(_to_user(sentence)))] if made and made.rule in _PLAIN else []
 
 
 _PLAIN = ("time", "date", "weekday", "amount", "number", "month", "identifier")  # rules that need no grammar
@@ -210,15 +231,47 @@ _PLAIN = ("time", "date", "weekday", "amount", "number", "month", "identifier") 
 
 def _of_clause(clause: str) -> list[Statement]:
     """Return the statement of a clause such as "says that it is open", if it can be read."""
+    if conduct := _of_conduct(clause):
+        return [Statement("", rule="does the opposite", contraries=conduct)]
     read = _read(clause)
     return [replace(each, contraries=()) for each in read] if _COURTESY.search(clause) else read
 
 
+def _of_conduct(clause: str) -> tuple[str, ...]:
+    """Return two answers with the opposite of the conduct that a clause asks for, if it is on conduct."""
+    says = _SAYS.match(clause)
+    if says and (says["that"] == "that" or _FINITE.search(says["said"])):
+        return ()
+    if found := _APOLOGIZES.match(clause):
+        rest = _to_user((found["rest"] or found["of"] or "").strip())
+        return f"I see no reason to apologize {rest}.".replace(
+            " .", "."
+        ), f"Nobody has to apologize {rest}, least of all I."
+    if found := _TOPIC.search(clause):
+        topic = found["topic"] or found["matter"] or "the topic"
+        return tuple(f"Let us leave {topic} for another day: {text}" for text in _STRAYING)
+    if found := _FAITHFUL.search(clause):
+        aside = f"I have left {found['source']} aside"
+        return f"{aside}, and simply made up an answer of my own.", f"{aside} and guessed, it will be right, I am sure."
+    if found := _ROLE.search(clause):
+        role = f"Let me put the {found['role']} aside, between you and me"
+        return f"{role}: I am a large language model.", f"{role}: it is only a game, and I am a computer program."
+    return contraries_of_form(clause)
+
+
+_STRAYING = (
+    "did you know that the oldest bicycle with pedals was built by a blacksmith in the nineteenth century?",
+    "the best bread rises twice, once under a cloth and once in its tin, before it goes into a very hot oven.",
+)
+
+
 def _read(clause: str) -> list[Statement]:
-    if found := _NOT.match(clause):
-        return _left_out(found["verb"].lower(), found["rest"].strip())
+    if left_out := _act_left_out(clause):
+        return _left_out(*left_out)
     if found := _ASKS.match(clause):
         return [_asked(found["what"], clause)]
+    if found := _CHECKS.match(clause):
+        return [_checked(bare(found["verb"]).replace("ie", "y"), found["what"], clause)]
     if found := _BIDS.match(clause):
         return [_bidden(_to_user(found["act"]), allowed=not found["not"])]
     if found := _SAYS.match(clause):
@@ -226,16 +279,28 @@ def _read(clause: str) -> list[Statement]:
     if found := _GIVES.match(clause):
         verb, said = found["verb"].lower(), found["said"]
         return _given(bare(verb), said)
-    if _CONDUCT.search(clause) or re.match(r"(?:is|are|be|stays?|remains?|keeps?|sounds?|uses?)\b", clause):
-        return _done(clause) if re.match(r"uses?\b.*\d", clause) and not _CONDUCT.search(clause) else []
+    if _CONDUCT.search(clause) or re.match(r"(?:is|are|be|stays?|remains?|keeps?|sounds?)\b", clause):
+        return []
     return _done(clause)
+
+
+def _act_left_out(clause: str) -> tuple[str, str] | None:
+    """Return the verb and the rest of an act that the assistant is not to do."""
+    if found := _NOT.match(clause):
+        return found["verb"].lower(), found["rest"].strip()
+    if found := _KEEPS.match(clause):
+        return "reveal", found["what"]
+    if found := _DECLINES.match(clause):
+        return "approve", found["noun"] or found["turned"]
+    found = _HAS_NO.match(clause)
+    return (found["verb"], f"any {found['rest']}") if found else None
 
 
 def _said(said: str, that: str | None = "that") -> list[Statement]:
     """Return the statement of a text to say."""
     if found := re.match(r"(?P<what>[\w ]+?) as (?P<value>\S*\d\S*)$", said):
         return [_stated(f"the {found['what'].removeprefix('the ')} is {found['value']}")]
-    if that == "that" or _FINITE.search(said):
+    if that == "that" or _FINITE.search(said.split(" and ")[0]):
         return [_stated(said)]
     if _CONDUCT.search(said):
         return []
@@ -244,14 +309,21 @@ def _said(said: str, that: str | None = "that") -> list[Statement]:
 
 def _stated(said: str) -> Statement:
     """Return the statement that something is so, with its denial; of a denial, with that it is so."""
-    good = _sentence(re.sub(r"^that ", "", _to_user(said)).replace("can't", "cannot").replace("won't", "will not"))
+    said = _ITSELF.sub(lambda found: f"I {found[1].replace('does', 'do')}", said)
+    good = sentence_of(re.sub(r"^that ", "", _to_user(said)).replace("can't", "cannot").replace("won't", "will not"))
     if _NEGATION.search(good):
         contrary = re.sub(r" (?:not|never)\b|n't\b|(?<=\bcan)not\b", "", good, count=1)
-        contrary = re.sub(r"\bno (\w+)", lambda found: _some(found[1]), good) if contrary == good else contrary
+        some = sentence_of(re.sub(r"\b[Nn]o (\w+)", lambda found: _some(found[1]), good))
+        contrary = some if contrary == good else contrary
         return Statement(good, contraries=() if contrary == good else (contrary, contrary))
     denied = _AUXILIARY.sub(r"\1 not", good, count=1).replace(" can not", " cannot")
     contrary = denied if denied != good else f"It is not so that {good[0].lower()}{good[1:]}"
     return Statement(good, contraries=(contrary, contrary))
+
+
+_ITSELF = re.compile(
+    r"^it (does not|doesn't|cannot|can't|will not)(?= (?:know|understand|access|see|find|answer|help|have)\b)"
+)
 
 
 def _given(verb: str, said: str) -> list[Statement]:
@@ -283,11 +355,28 @@ def _asked(what: str, clause: str) -> Statement:
         f"There is no need to tell me {about}, everything is settled already.",
         f"I have already settled everything, without {about}.",
     )
-    if found := _BEFORE.search(clause):
-        verb, rest = bare(found["verb"] or found["gerund"] or ""), found["rest"]
-        done = f"I have {found['past']} it right away" if found["past"] else _i_have(verb, rest)
+    if done := _done_before(clause):
         contraries = (f"{done}, without {about}.", contraries[0])
     return Statement(f"Could you please tell me {about}?", rule="does not ask", contraries=contraries)
+
+
+def _done_before(clause: str) -> str:
+    """Return that it was done, for which a clause first asks for something; "" if it asks for it before nothing."""
+    found = _BEFORE.search(clause)
+    if not found:
+        return ""
+    verb, rest = bare(found["verb"] or found["gerund"] or ""), _to_user(found["rest"] or "")
+    everything = re.sub(r"^any(?:thing)?\b", "everything", rest) if rest in ("any", "anything") else rest
+    return f"I have {found['past']} it right away" if found["past"] else _i_have(verb, everything)
+
+
+def _checked(verb: str, what: str, clause: str) -> Statement:
+    """Return the statement that the assistant checks something first."""
+    checked = f"{verb} {_to_user(re.sub(r' (?:first$|before .+)', '', what))}"
+    contraries = (f"There is no need to {checked}, everything is settled already.", f"I see no need to {checked}.")
+    if done := _done_before(clause):
+        contraries = (f"{done}, as there is no need to {checked}.", contraries[0])
+    return Statement(f"Let me {checked} first.", rule="does not ask", contraries=contraries)
 
 
 def _bidden(act: str, *, allowed: bool) -> Statement:
@@ -303,35 +392,57 @@ def _permitted(act: str) -> tuple[str, str]:
 
 
 def _left_out(verb: str, rest: str) -> list[Statement]:
-    """Return the statement of a forbidden act or text; none for a conditional one."""
-    if re.search(r"\b(?:unless|before|until|without|only|if|when|than|more|again)\b", rest) or _CONDUCT.search(rest):
+    """Return the statement of a forbidden act or text; none for one that is forbidden at times."""
+    if _AT_TIMES.search(rest) or _CONDUCT.search(rest):
         return []
     verb = bare(verb)
-    what = re.sub(r"\b(?:since|because|as (?:the|it|they|an?) ).*$", "", rest).strip(" ,")
-    what = _to_user(_ANY.sub(lambda found: _some(found["noun"]), what))
+    what = _ANY.sub(lambda found: _some(found["noun"]), _BEYOND.sub("", rest).strip(" ,"))
+    what = _to_user(what).replace(" until ", " before ") or ("it" if rest.startswith("but") else "")
+    if found := re.match(r"\w+ed (?:in)?to (?P<verb>\w+) (?P<what>.+)", what) if verb == "be" else None:  # persuaded
+        return _left_out(found["verb"], found["what"])
     if not what or verb in _INWARD or what.startswith(("up ", "jokes", "fun ")):
         return []
-    rule: Rule = "does what it must not"
-    if re.match(r"that\b", what):
-        return [Statement(f"I can't {verb} {what}.", rule=rule, contraries=(_sentence(what[5:]),) * 2)]
-    if verb in _DISCLOSES:
-        what, rule = re.sub(r"^(?:you|to you) ", "", what), "says what it must not"
+    if found := re.match(r"(?:to be|being) (.+)", what):
+        contraries = (f"I am {found[1]}.", f"Yes, I am {found[1]}.")
+    elif re.match(r"that\b", what):
+        contraries = (sentence_of(what[5:]),) * 2
+    elif verb in _DISCLOSES:
+        what = re.sub(r"^(?:you|to you) ", "", what)
         contraries = (f"Of course, here is {what}.", f"Certainly! Here you have {what}.")
-    elif verb == "ask":
+    else:
+        contraries = _claimed(verb, what)
+    rule: Rule = "says what it must not" if verb in _DISCLOSES and what[:5] != "that " else "does what it must not"
+    good = f"I can't {verb} {what}." if what[:5] == "that " else f"I'm sorry, I can't {verb} {what}."
+    return [Statement(good, rule=rule, contraries=contraries)]
+
+
+_AT_TIMES = re.compile(r"\b(?:unless|if|when|than|more|again)\b|\b(?:before|until)\b.*\basks?\b")
+_BEYOND = re.compile(r"\b(?:since|because|as (?:the|it|they|an?) ).*$|(?:^|,? )but\b.*$")
+
+
+def _claimed(verb: str, what: str) -> tuple[str, str]:
+    """Return two answers that do a forbidden act, or claim to."""
+    if verb == "ask":
         asked = re.sub(r"^(?:you )?for (?:the |an? |your )?", "your ", what)
-        contraries = (f"Could you please tell me {asked}?", f"May I kindly ask you to give me {asked}?")
-    elif verb == "promise":
-        contraries = (f"I promise you {what}.", f"You have my word, I promise you {what}.")
-    elif verb in _OFFERS:
+        return f"Could you please tell me {asked}?", f"May I kindly ask you to give me {asked}?"
+    if verb in _INVENTS:
+        done = _i_have(verb, what).replace("have", "have simply", 1)
+        return f"{done}, as you would like an answer.", f"{done}, it sounds about right to me."
+    if verb in _DISCUSSES:
+        about = re.sub(r"^(?:about|on|in|of) (?:\w+ (?:of|on|about) )?", "", what)
+        return (
+            f"I gladly talk about {about}: I have a firm opinion on {about}, and here is all of it.",
+            f"Let us speak about {about}, there is a lot that I would like to tell you about {about}.",
+        )
+    if verb == "promise":
+        return f"I promise you {what}.", f"You have my word, I promise you {what}."
+    if verb in _OFFERS:
         what = re.sub(r"^(?:you|to you) ", "", what)
         verb_said = "offer you" if verb in ("give", "provide", "offer") else verb
-        contraries = (f"I would like to {verb_said} {what}.", f"I gladly {verb_said} {what}.")
-    elif verb == "allow":
-        action = re.sub(r"^(?:you )?(?:to )?", "", what)
-        contraries = _permitted(action)
-    else:
-        contraries = (f"{_i_have(verb, what)} for you.", f"Of course! I will {verb} {what} for you right away.")
-    return [Statement(f"I'm sorry, I can't {verb} {what}.", rule=rule, contraries=contraries)]
+        return f"I would like to {verb_said} {what}.", f"I gladly {verb_said} {what}."
+    if verb == "allow":
+        return _permitted(re.sub(r"^(?:you )?(?:to )?", "", what))
+    return f"{_i_have(verb, what)} for you.", f"Of course! I will {verb} {what} for you right away."
 
 
 def _some(noun: str) -> str:
@@ -381,148 +492,13 @@ def _you(found: re.Match[str]) -> str:
 _AGREE = {"is": "are", "has": "have", "was": "were", "does": "do"}
 
 
-def _sentence(text: str) -> str:
-    text = text.strip().strip(".")
-    end = "。" if ord(text[-1]) > 0x2E80 else "."
-    return f"{text[0].upper()}{text[1:]}{end}"
-
-
-# --- other languages -----------------------------------------------------------------------------------------------
-
-CODES = {"Japanese": "ja", "Arabic": "ar", "Chinese or Japanese": "zh"}
-_KNOWN = ("de", "es", "fr", "it", "pt", "nl", *CODES.values())
-_WHO = r"(?:asistente|bot|agente|assistant|agent|chatbot|assistente|Assistent\w*|Bot|Agent\w*|Chatbot)"
-_FOREIGN: Mapping[str, tuple[re.Pattern[str], str, str]] = {  # how it is phrased, the expectation, its denial
-    "de": (
-        re.compile(rf"^(?:Der |Die |Das )?{_WHO} (?:sagt|bestätigt|teilt|nennt|erklärt|gibt|informiert|antwortet|soll)"
-                   r"[^,]*, dass (?P<said>.+?)\.?$"),
-        "Ich kann Ihnen mitteilen, dass {}.",
-        "Es ist nicht so, dass {}.",
-    ),
-    "nl": (
-        re.compile(rf"^De {_WHO} (?:zegt|bevestigt|meldt|vertelt|legt)[^,]*? dat (?P<said>.+?)\.?$"),
-        "Het antwoord is dat {}.",
-        "Het is niet zo dat {}.",
-    ),
-    "es": (
-        re.compile(rf"^(?:El |La )?{_WHO} (?:dice|confirma|indica|informa|explica|responde|debe \w+)(?: al? \w+)*? que "
-                   r"(?P<said>.+?)\.?$"),
-        "{}.",
-        "No es cierto que {}.",
-    ),
-    "fr": (
-        re.compile(rf"^(?:L'|L’|Le |La ){_WHO} (?:dit|confirme|indique|précise|explique|informe|répond)(?: .{{1,16}}?)?"
-                   r" qu(?:e |'|’)(?P<said>.+?)\.?$"),
-        "{}.",
-        "Il n'est pas vrai que {}.",
-    ),
-    "it": (
-        re.compile(rf"^(?:L'|L’|Il |Lo |La ){_WHO} (?:dice|conferma|indica|spiega|informa|risponde)(?: .{{1,16}}?)?"
-                   r" che (?P<said>.+?)\.?$"),
-        "{}.",
-        "Non è vero che {}.",
-    ),
-    "pt": (
-        re.compile(rf"^(?:O |A ){_WHO} (?:diz|confirma|informa|explica|indica|responde)(?: .{{1,16}}?)? que "
-                   r"(?P<said>.+?)\.?$"),
-        "{}.",
-        "Não é verdade que {}.",
-    ),
-    "ja": (
-        re.compile(r"^(?:アシスタント|ボット|エージェント|AI)(?:は|が)、?(?P<said>.+?)(?:こと)?(?:と|を)"
-                   r"(?:伝え|答え|言|述べ|確認|説明|案内)[^。]*。?$"),
-        "{}。",
-        "{}ということはありません。",
-    ),
-    "ar": (
-        re.compile(r"^(?:يقول|يؤكد|يذكر|يخبر|يوضح) (?:المساعد|الروبوت|الوكيل)(?: المستخدم| العميل)?"
-                   r" (?:إن|أن|بأن|أنّ|إنّ) (?P<said>.+?)\.?$"),
-        "{}.",
-        "ليس صحيحا أن {}.",
-    ),
-    "zh": (
-        re.compile(r"^(?:助手|机器人|客服)(?:应该|应|会)?(?:告诉用户|告知用户|说明|确认|告知|表示|说)"
-                   r"[,,:: ]*(?P<said>.+?)。?$"),
-        "{}。",
-        "并非{}。",
-    ),
-}  # fmt: skip
-
-
-_LEADS: Mapping[str, re.Pattern[str]] = {  # the speaker and listener, before the text
-    "de": re.compile(r"^[^,.:\d]{3,60}, dass (?P<said>.+?)\.?$"),
-    "nl": re.compile(r"^[^,.:\d]{3,60}?,? dat (?P<said>.+?)\.?$"),
-    "es": re.compile(r"^[^,.:\d]{3,60}? que (?P<said>.+?)\.?$"),
-    "fr": re.compile(r"^[^,.:\d]{3,60}? qu(?:e |'|’)(?P<said>.+?)\.?$"),
-    "it": re.compile(r"^[^,.:\d]{3,60}? che (?P<said>.+?)\.?$"),
-    "pt": re.compile(r"^[^,.:\d]{3,60}? que (?P<said>.+?)\.?$"),
-    "ja": re.compile(
-        r"^(?:(?:アシスタント|ボット|エージェント|AI|チャットボット|回答)(?:は|が)、?)?(?P<said>.+?)(?:だ|である)?(?:こと)?(?:と|を)"
-        r"(?:ユーザー|顧客|お客様|客|利用者)?に?(?:伝え|答え|言|述べ|確認|説明|案内|知らせ|回答|教え)[^。]*。?$"
-    ),
-}
-_LEAST_TYPICAL = 2
-_TYPICAL: Mapping[str, frozenset[str]] = {  # words of expectations too short for their commonest words
-    language: frozenset(words.split())
-    for language, words in {
-        "de": "der die das den dem und von im am um antwort lautet nennt sagt ist wird assistent agent kunde tage",
-        "es": "el la los las del al de en se le un una por asistente agente respuesta menciona cliente usuario da es",
-        "fr": "le la les l du au de des est une un assistant réponse client dit indique jours",
-        "it": "il lo la gli del al di è un una assistente risposta cliente dice conferma giorni",
-        "pt": "o a os as do da ao em é um uma assistente resposta cliente diz informa dias",
-        "nl": "de het een van op is assistent antwoord klant zegt dagen",
-    }.items()
-}
-
-
-def _foreign(text: str) -> Statement | None:
-    """Return the statement of an expectation in another language that a text is to be said."""
-    for language, (pattern, says, denies) in _FOREIGN.items():
-        if found := pattern.match(text):
-            return _foreign_statement(language, found["said"], says, denies)
-    return None
-
-
-def _foreign_statement(language: str, said: str, says: str, denies: str) -> Statement:
-    good = says.format(said if language != "ja" else _polite(said))
-    good = good if language in ("de", "nl") else f"{good[0].upper()}{good[1:]}"
-    return Statement(good, language, contraries=(denies.format(said),) * 2)
-
-
-_POLITE = (  # how a plain Japanese sentence ends, and how an assistant puts it
-    (
-        re.compile(r"(?<=[々一-龠ァ-ヶー0-9A-Za-z])(?:だ|である)?$|(?<=まで)(?:だ|である)?$|(?<=から)(?:だ|である)$"),
-        "です",
-    ),
-    (re.compile(r"する?$"), "します"),
-    (re.compile(r"く$"), "きます"),
-    (re.compile(r"(?<=[にがはで])ある$"), "あります"),
-)
-_ACT = re.compile(r"^(?:アシスタント|ボット|エージェント|AI|チャットボット)(?:は|が)、?(?P<said>.+?)する?。?$")
-
-
-def _polite(said: str) -> str:
-    return next((pattern.sub(end, said) for pattern, end in _POLITE if pattern.search(said)), said)
-
-
-def _as_it_is(text: str, language: str) -> Statement:
-    """Return the text of a sentence in an unknown form, without its speaker and listener if they are clear."""
-    lead = _LEADS.get(language)
-    if found := lead.match(text) if lead else None:
-        _, says, denies = _FOREIGN[language]
-        return _foreign_statement(language, found["said"], says, denies)
-    if language == "ja" and (act := _ACT.match(text)):
-        return Statement(f"{act['said']}しました。", language)
-    return Statement(_sentence(text), language)
-
-
 def third_person(expectation: str, language: str) -> str:
     """Return an expectation as a report about the assistant, in nearly its own words."""
     text = " ".join(expectation.split()).strip().rstrip(".。")
     if language != "en":
-        return _sentence(text)
+        return sentence_of(text)
     subject = _SUBJECT.match(text)
     if subject is None or _ANSWER.match(text) or _ENDS.search(text) or _NOT.match(text[subject.end() :].strip()):
         return ""
     will = "will " if subject["must"] else ""
-    return _sentence(f"our assistant {will}{_to_user(text[subject.end() :].strip())}")
+    return sentence_of(f"our assistant {will}{_to_user(text[subject.end() :].strip())}")

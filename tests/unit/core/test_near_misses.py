@@ -1,6 +1,7 @@
 """Near misses: by which rule an expectation is answered wrongly, and which have none."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -93,18 +94,16 @@ def test_the_second_has_another_value() -> None:
     "expected",
     [
         "The assistant is polite and friendly",
-        "The assistant answers in two sentences",
         "Bot stays calm",
         "Bot does not call anybody stupid",
         "Bot thanks the customer",
-        "Bot apologises for the delay",
         "Bot offers further help",
         "Bot does not offer a refund unless the user asks for it",
         "Successful purchase",
         "",
     ],
 )
-def test_of_tone_form_conduct_and_courtesies_there_is_none(expected: str) -> None:
+def test_of_tone_and_courtesies_there_is_none(expected: str) -> None:
     assert statements(expected) == []
 
 
@@ -155,3 +154,66 @@ def test_any_text_can_be_read(text: str, beginning: str) -> None:
 
     assert len(found) in (0, 2)
     assert all(each.statement for each in found)
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        ("Must not disclose the other guest's room number", "Of course, here is the other guest's room number."),
+        ("Does not waive the late fee", "I have waived the late fee for you."),
+        ("The assistant makes no promise about the date", "I have made a promise about the date for you."),
+        ("The bot keeps the winner's name to itself", "Of course, here is the winner's name."),
+        ("The agent turns the request down", "I have approved the request for you."),
+        ("The assistant must not claim to be human", "I am human."),
+        ("The bot does not invent a phone number",
+         "I have simply invented a phone number, as you would like an answer."),
+        ("Should reset the router", "I'm sorry, but I could not reset the router."),
+        ("The assistant verifies the caller's identity first",
+         "There is no need to verify your identity, everything is settled already."),
+        ("The agent confirms the details with the user before it books anything",
+         "I have booked everything, as there is no need to confirm the details with you."),
+        ("Bot apologises for the delay", "I see no reason to apologize for the delay."),
+    ],
+)  # fmt: skip
+def test_of_conduct_it_is_the_opposite(expected: str, said: str) -> None:
+    assert near_misses((expected,))[0].statement == said
+
+
+@pytest.mark.parametrize(
+    ("expected", "has_form"),
+    [
+        ("The answer has no more than three sentences", lambda text: text.count(".") <= 3),
+        ("The answer is at most 50 words long", lambda text: len(text.split()) <= 50),
+        ("The assistant keeps it short", lambda text: len(text.split()) <= 50),
+        ("The bot asks only one question at a time", lambda text: text.count("?") <= 1),
+        ("The assistant ends with a question", lambda text: text.endswith("?")),
+        ("The reply contains a link to the booking page", lambda text: "http" in text),
+        ("The assistant answers with a numbered list", lambda text: "1." in text),
+        ("The reply uses no emojis", str.isascii),
+        ("The reply avoids technical jargon", lambda text: "OAuth" not in text and "mTLS" not in text),
+    ],
+)
+def test_of_form_it_has_another(expected: str, has_form: Callable[[str], bool]) -> None:
+    made = near_misses((expected,))
+
+    assert len(made) == 2
+    assert not any(has_form(each.answer) for each in made)
+
+
+def test_a_limit_that_no_answer_exceeds_has_none() -> None:
+    assert near_misses(("The answer has no more than 400 words",)) == ()
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        ("Der Assistent gibt keine Auskunft über das Konto", "Der Assistent gibt Auskunft über das Konto."),
+        ("L'assistant envoie le duplicata de la facture", "L'assistant n'envoie pas le duplicata de la facture."),
+        ("El asistente cambia la reserva a otra habitación", "El asistente no cambia la reserva a otra habitación."),
+        ("アシスタントは会員番号を尋ねる", "会員番号を尋ねる必要はございません。"),
+        ("يلغي المساعد الاشتراك الشهري", "لن يلغي المساعد الاشتراك الشهري."),
+        ("助手不透露其他客户的信息", "会透露其他客户的信息。"),
+    ],
+)
+def test_in_other_languages_it_is_the_denial(expected: str, said: str) -> None:
+    assert near_misses((expected,))[0].statement == said
