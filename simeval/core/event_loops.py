@@ -1,25 +1,20 @@
-"""The running event loop: it must be asyncio's, a watchdog reports what blocks it, and collections of cycles are rare.
+"""The running event loop: it must be asyncio's, and a watchdog reports what blocks it.
 
 aiohttp and LiteLLM, which call models, need asyncio. A blocked loop runs nothing, no time-out and no Ctrl-C either, so
 it cannot report; a thread beside it can.
-
-A run holds very many objects at once and makes few cycles. At Python's own thresholds the collector visited all of them
-again and again: 10% of the CPU with 130 trials in flight, 25% with 5,000, and then it held up the event loop for two
-seconds at a time, and with it the app whose latency is measured.
 """
 
 import asyncio
-import gc
 import sys
 import warnings
 from asyncio.events import Handle
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import CORO_CREATED, getcoroutinestate
 from pathlib import Path
-from threading import Event, Lock, Thread, get_ident
+from threading import Event, Thread, get_ident
 from time import monotonic
 from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -38,12 +33,6 @@ BLOCKED_SECONDS = 5.0
 LONGEST_BEAT = 1.0  # seconds from one sign of life to the next
 ENDING_SECONDS = 1.0  # how long the thread may take to write its last line
 ADVICE = "make the handler a plain function (it then runs in a thread) or await something"
-
-THRESHOLDS = (50_000, 20, 50)  # objects, then collections of the younger ones
-
-_lock = Lock()
-_runs = 0
-_before = THRESHOLDS
 
 
 def is_on_asyncio() -> bool:
@@ -223,22 +212,3 @@ def _place(frame: FrameType | None) -> str:
         return ""
     found = min(frames, key=lambda frame: rank_of(frame.f_code.co_filename))
     return f" at {Path(found.f_code.co_filename).name}:{found.f_lineno} in {found.f_code.co_name}"
-
-
-@contextmanager
-def collected_seldom() -> Iterator[None]:
-    """Raise the collector's thresholds until the last block is left; higher ones stay."""
-    global _runs, _before
-    with _lock:
-        if not _runs:
-            _before = gc.get_threshold()
-            if _before[0]:  # 0: its user does without
-                gc.set_threshold(*map(max, _before, THRESHOLDS))
-        _runs += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _runs -= 1
-            if not _runs:
-                gc.set_threshold(*_before)

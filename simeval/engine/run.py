@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from simeval.core.event_loops import collected_seldom, watching
+from simeval.core.event_loops import watching
+from simeval.core.garbage import collected_seldom
 from simeval.core.logs import details, log
 from simeval.core.run_records import total
 from simeval.engine.display import Look, progress_of

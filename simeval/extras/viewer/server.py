@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from simeval.core.event_loops import collected_seldom
+from simeval.core.garbage import collected_seldom
 from simeval.errors import DefinitionError, SimevalError
 from simeval.extras.viewer.label_page import LabelPages
 from simeval.extras.viewer.site import Answer, Site

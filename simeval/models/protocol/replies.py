@@ -41,7 +41,7 @@ Reasoning = Annotated[Text, AfterValidator(_says_something)]
 class Reply(BaseModel):
     """A form that a model must answer in; it is shown the `json_schema`."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
     json_schema: ClassVar[Mapping[str, Any]]
 
 

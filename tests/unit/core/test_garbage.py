@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from simeval.core.event_loops import THRESHOLDS, collected_seldom
+from simeval.core.garbage import THRESHOLDS, collected_seldom
 
 
 @pytest.fixture(autouse=True)
