@@ -9,6 +9,7 @@ from .comparison_report import Comparison as Comparison
 from .comparison_report import encode_comparison as encode_comparison
 from .held_against import against as against
 from .judge_agreement import agreement as agreement
+from .kind_changes import KindChange as KindChange
 from .labels import Label as Label
 from .labels import draw_sample as draw_sample
 from .labels import read_labels as read_labels

@@ -11,6 +11,7 @@ from typing import get_args
 
 from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side, finding_of, proves
 from simeval.analysis.comparison_report import Comparison, show_side
+from simeval.analysis.kind_changes import kind_changes
 from simeval.analysis.matching import (
     Evidence,
     Matched,
@@ -81,8 +82,9 @@ def compare(
             where = "higher_is_better" if higher_is_better else "lower_is_better"
             raise DefinitionError(where, found="these are runs of suites", do="leave it out: their evaluators say it")
         match = match_suites(old, new)
+        kinds = kind_changes(old, new, paired=match.paired, alpha=alpha)
     elif isinstance(old, ExperimentDocument) and isinstance(new, ExperimentDocument):
-        match = match_experiments(old, new, higher=higher_is_better, lower=lower_is_better)
+        match, kinds = match_experiments(old, new, higher=higher_is_better, lower=lower_is_better), ()
     else:
         found = "one is an experiment, the other a run of a suite"
         raise DefinitionError("compare", found=found, do="compare two of a kind")
@@ -98,6 +100,7 @@ def compare(
         gate=gate,
         pairs=match.pairs,
         notes=match.notes,
+        kinds=kinds,
     )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
+from simeval.analysis.kind_changes import KindChange
 from simeval.core.serialization import Json
-from simeval.core.terminal import counted_of, show_share
+from simeval.core.terminal import counted_of, show_p, show_share
 from simeval.core.trial import Trial, TrialResult
 from simeval.core.version import __version__
 from simeval.results.document import Document, ExpectationDocument, ExperimentDocument, ScenarioDocument, numbered
@@ -113,8 +114,14 @@ def _head(comparison: "Comparison", candidate: _Side) -> Report:
         counts=Counter(each.finding for each in changes),
         notes=[*comparison.notes, *_alone(comparison)],
         scenarios=[_scenario(each) for each in candidate.scenarios],
+        kinds=[[each.finding, f"{each.title}: {each.label}", each.said, *_counts(each)] for each in comparison.kinds],
         changes=[_change(each, comparison, candidate) for each in changes],
     )
+
+
+def _counts(kind: KindChange) -> list[str]:
+    sides = (kind.before, kind.trials_before), (kind.now, kind.trials_now)
+    return [*(f"{count} of {trials}" for count, trials in sides), show_p(kind.p_value)]
 
 
 def _shown(run: ComparedRun) -> str:

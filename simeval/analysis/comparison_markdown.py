@@ -12,6 +12,7 @@ from simeval.analysis.comparison_report import (
     noun_of,
     told_of,
 )
+from simeval.analysis.kind_changes import told_changes
 from simeval.analysis.saved_run import Saved
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
@@ -31,7 +32,7 @@ def comparison_markdown(
     mark = "✅" if comparison.passed else "❌" if comparison.finding == "worse" else "❔"
     head = [f"## simeval compare: {mark} {comparison.finding.upper()}", escaped(told_of(comparison, noun))]
     head += [escaped(gate_of(comparison)), *(f"note: {escaped(each)}" for each in comparison.notes)]
-    parts = [change_part(comparison), _pairs(comparison, before, now)]
+    parts = [change_part(comparison), _kinds(comparison), _pairs(comparison, before, now)]
     told = [*guarantee_of(comparison, noun), f"baseline {comparison.baseline}, candidate {comparison.candidate}"]
     foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in told)
     both = f"{comparison.baseline.run_id} {comparison.candidate.run_id}"
@@ -55,6 +56,11 @@ def change_part(comparison: Comparison, *, title: str = "") -> Part:
 def _row(change: Change, *, titled: bool) -> str:
     titles = [change.title] * titled
     return table_row([SYMBOLS.get(change.finding, ""), *map(escaped, [*titles, change.name, *change_cells(change)])])
+
+
+def _kinds(comparison: Comparison) -> Part:
+    _, *lines = map(escaped, told_changes(comparison.kinds) or [""])
+    return Part(noun="kind", blocks=[f"- {each}" for each in lines], head="**Kinds of misses** (p approximate)")
 
 
 def _pairs(comparison: Comparison, before: Saved | None, now: Saved | None) -> Part:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange, Side
+from simeval.analysis.kind_changes import KindChange, change_lines
 from simeval.analysis.saved_run import Key, RunResult, read_result
 from simeval.core.serialization import plain
 from simeval.core.terminal import (
@@ -101,7 +102,7 @@ class Comparison(Printable):
 
     `paired` is whether trials or examples are compared one by one, and `pairs` how many both have. With the `gate`
     "not_worse" it passes if the whole is proven better or not worse (see `finding`), with "not_proven_worse" if nothing
-    is proven worse.
+    is proven worse. `kinds` are the kinds of misses of a suite's requirements in both runs.
     """
 
     kind: Kind
@@ -114,6 +115,7 @@ class Comparison(Printable):
     gate: Gate = "not_worse"
     pairs: int | None = None
     notes: tuple[str, ...] = ()
+    kinds: tuple[KindChange, ...] = ()
 
     @property
     def finding(self) -> Whole:
@@ -181,6 +183,7 @@ def encode_comparison(comparison: Comparison) -> dict[str, Any]:
         "pairs": comparison.pairs,
         **{side: plain(asdict(run)) for side, run in sides.items()},
         "changes": [plain(asdict(change)) for change in comparison.changes],
+        **({"kinds": [plain(asdict(each)) for each in comparison.kinds]} if comparison.kinds else {}),
         "false_pass_bound": comparison.false_pass_bound,
         "false_worse_bound": comparison.false_worse_bound,
         "notes": list(comparison.notes),
@@ -195,6 +198,7 @@ def comparison_text(comparison: Comparison, terminal: Terminal = PLAIN) -> str:
         [line for note in comparison.notes for line in terminal.wrap(one_line(note), first="note: ", rest="  ")],
         _table(comparison, noun, terminal),
         *_explanations(comparison, terminal),
+        change_lines(comparison.kinds, terminal),
         _unknown(comparison.changes, terminal),
         _only("baseline", comparison.baseline.only_here, terminal),
         _only("candidate", comparison.candidate.only_here, terminal),

@@ -183,7 +183,8 @@ class FailureKind:
     """Misses of one expectation that have the same evidence, or reasons in nearly the same words.
 
     `trials` are those of `misses` in all, `interval` is the 95% interval of its share among all misses. `turns` are
-    the first turns with the evidence, from the earliest to the latest; None if they are not known.
+    the first turns with the evidence, from the earliest to the latest; None if they are not known. `key` is the
+    evidence in a form that is the same in other runs; "" if there are reasons alone.
     """
 
     said: str
@@ -191,6 +192,7 @@ class FailureKind:
     misses: int
     interval: tuple[float, float]
     turns: tuple[int, int] | None = None
+    key: str = ""
 
     @property
     def range(self) -> str:

@@ -68,9 +68,11 @@ def kinds_of(
     for miss in misses:
         by_key.setdefault(miss.key or _template(miss.said), []).append(miss)
     prose = [found for found in by_key.values() if not found[0].key]
-    groups = [[found] for found in by_key.values() if found[0].key]
-    groups += _alike(prose) if _is_prose(prose) else [[found] for found in prose]
-    kinds = [_kind(found, len(misses)) for found in groups]
+    kinds = [_kind(found[0].key, [found], len(misses)) for found in by_key.values() if found[0].key]
+    if _is_prose(prose):
+        kinds += [_kind("", group, len(misses)) for group in _alike(prose)]
+    else:
+        kinds += [_kind(_template(found[0].said), [found], len(misses)) for found in prose]
     return tuple(sorted(kinds, key=lambda kind: (-len(kind.trials), kind.trials)))
 
 
@@ -93,6 +95,16 @@ def kinds_at(scenario: ScenarioDocument, place: int) -> Sequence[FailureKind]:
     left_out = any(verdict.left_out for verdict in expectation.verdicts)
     results = [each.results[place] for each in scenario.judgements]
     return kinds_of(results, expectation.is_met_by, leaves_out_crashes=left_out)
+
+
+def likeness(one: FailureKind, other: FailureKind) -> float:
+    """Return how alike kinds of two runs are: 1 by their evidence, else by the words of their reasons; 0 if not."""
+    if one.key and other.key:
+        return float(one.key == other.key)
+    if _template(one.said) == _template(other.said):
+        return 1.0
+    found = _dice(_words_of(one.said), _words_of(other.said))
+    return found if found >= ALIKE else 0.0
 
 
 def _misses(
@@ -151,10 +163,10 @@ def _alike(found: Sequence[list[_Miss]]) -> list[list[list[_Miss]]]:
     words = {each[0].index: _words_of(each[0].said) for each in order}
     groups = [[each] for each in order[:MOST_COMPARED]]
 
-    def likeness(one: list[list[_Miss]], other: list[list[_Miss]]) -> float:
+    def linked(one: list[list[_Miss]], other: list[list[_Miss]]) -> float:
         return sum(_dice(words[a[0].index], words[b[0].index]) for a in one for b in other) / (len(one) * len(other))
 
-    between = {(one, other): likeness(groups[one], groups[other]) for one in range(len(groups)) for other in range(one)}
+    between = {(one, other): linked(groups[one], groups[other]) for one in range(len(groups)) for other in range(one)}
     sizes = dict.fromkeys(range(len(groups)), 1)
     while between:
         (one, other), best = max(between.items(), key=lambda each: (each[1], -each[0][1], -each[0][0]))
@@ -165,8 +177,8 @@ def _alike(found: Sequence[list[_Miss]]) -> list[list[list[_Miss]]]:
         groups[one] = []
     groups = [group for group in groups if group]
     for each in order[MOST_COMPARED:]:
-        closest = max(groups, key=lambda group: likeness(group, [each]))
-        if likeness(closest, [each]) >= ALIKE:
+        closest = max(groups, key=lambda group: linked(group, [each]))
+        if linked(closest, [each]) >= ALIKE:
             closest.append(each)
         else:
             groups.append([each])
@@ -198,7 +210,7 @@ def _dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
 
 
-def _kind(group: Sequence[Sequence[_Miss]], misses: int) -> FailureKind:
+def _kind(key: str, group: Sequence[Sequence[_Miss]], misses: int) -> FailureKind:
     """Return a group as a kind; its name is the reason that has most in common with the others."""
     words = [_words_of(each[0].said) for each in group[:MOST_COMPARED]]
     shared = Counter(word for each in words for word in each)
@@ -212,4 +224,5 @@ def _kind(group: Sequence[Sequence[_Miss]], misses: int) -> FailureKind:
         misses=misses,
         interval=clopper_pearson(len(found), misses, EACH_SIDE),
         turns=(min(turns), max(turns)) if turns else None,
+        key=key,
     )

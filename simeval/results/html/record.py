@@ -30,7 +30,8 @@ class Report:
     """The head of a report. `scenarios`, `metrics` and `changes` are there as its kind has them.
 
     `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics, `interval` is the
-    level of the intervals of `metrics`, `courses` are their values from experiment to experiment.
+    level of the intervals of `metrics`, `courses` are their values from experiment to experiment, `kinds` the kinds of
+    misses of a comparison.
     """
 
     kind: Kind
@@ -49,3 +50,4 @@ class Report:
     interval: str = ""
     changes: Sequence[ChangeRow] = ()
     courses: Sequence[Sequence[Any]] = ()
+    kinds: Sequence[Sequence[str]] = ()

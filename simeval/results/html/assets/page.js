@@ -378,6 +378,7 @@ function App({ report, kept, mark, links, going, finds }) {
       isOpen=${isOpen(place)} isGoing=${going} toggle=${() => toggle({ ...toggled, [place]: !isOpen(place) })} text=${text} hits=${hits && hits.get(place)} />`)}
     ${shown < places.length && html`<button class="more" onClick=${() => show(shown + MORE)}>${showMore(places.length - shown, " scenarios")}</button>`}
     ${changes.map((each) => html`<${Change} change=${each} text=${text} />`)}
+    <${Table} title="Kinds of misses" headers=${["", "Requirement", "Kind", "Before", "Now", "p (approximate)"]} rows=${report.kinds} />
     ${!places.length && !changes.length && html`<p class="empty">${text && search.done < report.scenarios.length ? "Searching…" : "Nothing matches these filters."}</p>`}
     <${Table} title="What went wrong in single conversations" headers=${["What", "How often"]} rows=${report.causes} />
     <${Table} title="What it took" headers=${["Role", "Calls", "Failed", "Tokens read", "Tokens written", "Cost"]} rows=${report.usage} />
