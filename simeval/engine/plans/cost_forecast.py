@@ -5,37 +5,42 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from math import prod
+from typing import Any, Self
 
 from simeval.core.run_records import Usage, total
 from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
+from simeval.core.trial import MOST_ANEW
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.dataset_plan import DatasetPlan
-from simeval.engine.plans.scenario_plan import PlanWarning, RunPlan, ScenarioPlan
-from simeval.engine.plans.trial_work import (
-    ESCALATED,
-    FRAME_TOKENS,
-    MESSAGE_TOKENS,
-    REASONING_TOKENS,
-    TYPICAL_MESSAGES,
-    Cast,
-    Work,
-    judge_calls,
-    tokens_of,
-)
+from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScenarioPlan, rubric_requests
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompt_texts import Prompt
+from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.provider_table import Price, is_embedded, price_of
 from simeval.models.providers.offline import NOTICE
+from simeval.scorers.llm.judge import kinds_for
 from simeval.suites.planning import RequirementForecast, plan_suite, show_chance
 from simeval.suites.scenario import ScenarioTest
+from simeval.suites.script import MOST_TAKEN_BACK, Step
 
+CHARACTERS_A_TOKEN = 4
+TYPICAL_MESSAGES = 3  # of a user in one trial
+MESSAGE_TOKENS = 60
+SHOWN_TOKENS = MESSAGE_TOKENS + 11  # of a message in a prompt, with its number and its speaker
+LEVEL_TOKENS = 35  # one level of a rubric
+NEAR_MISS_TOKENS = 55  # one of two answers that its writer gives
+REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
+FRAME_TOKENS = 15  # the JSON around a model's text
+ESCALATED = 0.3  # of conversations, if one judge leaves some to another: a guess
 CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
 
 MOST_NAMED = 3  # titles in a warning
 WORTH_SAYING = 0.95  # of the maximum: an expectation beyond it is as good as all
+_LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
 
 
 def about(number: float) -> str:
@@ -49,6 +54,215 @@ def short(number: float) -> str:
         if number >= size:
             return f"{float(f'{number / size:.3g}'):g}{letter}"
     return f"{number:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One conversation: the number of messages before each call of its user, its app and the judges of checks."""
+
+    user: Sequence[int]
+    app: Sequence[int]
+    checks: Sequence[tuple[int, str]]
+    messages: int
+
+    @classmethod
+    def of(cls, scenario: ScenarioTest, typical: int | None = None) -> Self:
+        """Return the longest course, or that of a user who leaves after a `typical` number of messages at a time.
+
+        Of several scripts of its users it is the course of the one that asks the user's model most often.
+        """
+        alone = (Step(simulate="to_end"),)
+        courses = [cls._by(script or alone, scenario.max_turns, typical) for script in scenario.courses]
+        return max(courses, key=lambda each: (len(each.user), each.messages))
+
+    @classmethod
+    def _by(cls, script: Sequence[Step], max_turns: int, typical: int | None) -> Self:
+        user: list[int] = []
+        checks: list[tuple[int, str]] = []
+        given: set[int] = set()
+        turns = simulated = 0
+        for step in script:
+            said = int(step.user is not None)
+            calls = 0
+            if step.app is not None:
+                given.add(turns - 1)
+            elif step.simulate is not None:
+                said = calls = max(0, max_turns - turns) if step.simulate == "to_end" else step.simulate
+                if typical is not None:
+                    said, calls = min(typical, said), min(typical + 1, calls)
+                elif step.simulate == "to_end":  # a user who left early has turns left
+                    calls += simulated
+                simulated += 1
+            elif step.attack is not None:
+                said = calls = max_turns + (MOST_TAKEN_BACK if typical is None else 0)
+                simulated += 1
+            elif step.checks is not None and step.checks.judged is not None:
+                checks.append((2 * turns, step.checks.judged))
+            user += range(2 * turns, 2 * (turns + calls), 2)
+            turns += said
+        return cls(user, [2 * turn + 1 for turn in range(turns) if turn not in given], checks, 2 * turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The calls of one role to one model."""
+
+    role: str
+    model: str
+    calls: float
+    prompt_tokens: float
+    completion_tokens: float
+    longest: float = 0.0  # tokens of the longest prompt with its reply
+
+    def times(self, times: float) -> "Work":
+        return replace(
+            self,
+            calls=times * self.calls,
+            prompt_tokens=times * self.prompt_tokens,
+            completion_tokens=times * self.completion_tokens,
+        )
+
+    def usage(self, price: Price | None) -> Usage:
+        return Usage(
+            calls=round(self.calls),
+            prompt_tokens=round(self.prompt_tokens),
+            completion_tokens=round(self.completion_tokens),
+            cost_usd=price.of(self.prompt_tokens, self.completion_tokens) if price else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The models by role, which decide the cost of a trial."""
+
+    settings: Settings
+    prompts: Mapping[str, Prompt]
+    judges: Sequence[str]
+    user: str
+    apps: Sequence[str | None]
+
+    def usual(self, plan: ScenarioPlan) -> list[Work]:
+        """Return the work of one trial, with each app, with a user who writes a few messages."""
+        plan = plan.longest
+        course = Course.of(plan.scenario, TYPICAL_MESSAGES)
+        return [work for app in self.apps for work in (*self._held(plan, course, app), *self._judged(plan, course))]
+
+    def longest(self, plan: ScenarioPlan) -> list[Work]:
+        """Return the most work of one trial: repeated as often as may be, and audited each time."""
+        plan = plan.longest
+        course = Course.of(plan.scenario)
+        held = 1 + (MOST_ANEW if self.settings.on_user_fault == "retry" else 0)
+        more = {"audit": 1 / (self.settings.audit_users or 1), "escalation": 1 / ESCALATED}
+        works = [
+            work
+            for app in self.apps
+            for work in (*(each.times(held) for each in self._held(plan, course, app)), *self._judged(plan, course))
+        ]
+        return [work.times(more.get(work.role, 1)) for work in works]
+
+    def _held(self, plan: ScenarioPlan, course: Course, app: str | None) -> list[Work]:
+        """Return the work of holding a conversation once: that of user and app, of checks in it, and of the auditor."""
+        works = [self._user(plan, course)] if course.user else []
+        if self.settings.audit_users:
+            works.append(self._audit(plan.scenario, course.messages))
+        for messages, sentence in course.checks:
+            works += self._rated(self._judging(plan.scenario, criteria=[sentence]), messages, calls=1, parts=1)
+        if app is not None:
+            works.append(_growing("app", app, 0, course.app, MESSAGE_TOKENS, reply=MESSAGE_TOKENS))
+        return works
+
+    def _judged(self, plan: ScenarioPlan, course: Course) -> list[Work]:
+        """Return the work of judging a conversation."""
+        works: list[Work] = []
+        for measure in plan.judged:
+            calls, parts = judge_calls(measure, self.settings), len(measure.criteria or [""])
+            works += self._rated(self._judging_by(plan, measure), course.messages, calls=calls, parts=parts)
+        return works
+
+    def _rated(self, request: Request, messages: int, *, calls: int, parts: int) -> list[Work]:
+        """Return the work of all judges after so many messages, by a request without them.
+
+        With `escalate` the others rate a share of the conversations, in a role of their own.
+        """
+        prompt, reply = _tokens(request, messages), parts * REASONING_TOKENS + calls * FRAME_TOKENS
+        later = ("judge", 1.0) if self.settings.escalate is None else ("escalation", ESCALATED)
+        return [
+            Work(role, judge, calls, calls * prompt, reply, prompt + reply).times(share * self.settings.judge_repeats)
+            for judge, (role, share) in zip(self.judges, [("judge", 1.0), *[later] * len(self.judges)], strict=False)
+        ]
+
+    def rubrics(self, plans: Sequence[ScenarioPlan]) -> list[Work]:
+        """Return the work of each rubric; the first judge writes them, each once."""
+        reply = len(LEVELS) * LEVEL_TOKENS + 2 * NEAR_MISS_TOKENS + FRAME_TOKENS
+        requests = rubric_requests(plans, self.prompts["rubric"])
+        return [Work("rubric", self.judges[0], 1, _tokens(request), reply) for request in requests]
+
+    def controls(self, plans: Sequence[ScenarioPlan], *, at_most: bool = False) -> list[Work]:
+        """Return the work of each control's call, once per judge; `at_most` with possible further ones.
+
+        That is a second near miss, if a judge is wrong about the first.
+        """
+        reply = REASONING_TOKENS + FRAME_TOKENS
+        return [
+            Work("control", judge, 1, prompt, reply, prompt + reply)
+            for plan in plans
+            for measure in plan.judged
+            if measure.controls is not None
+            for prompt in [_tokens(self._judging_by(plan, measure), 2)]
+            for judge in self.judges
+            for kind in kinds_for(measure.controls, judge)
+            for _ in range(judge_calls(measure, self.settings) * (2 if at_most and kind == "near_miss" else 1))
+        ]
+
+    def _user(self, plan: ScenarioPlan, course: Course) -> Work:
+        """Return the work of the user, who sees all messages so far."""
+        users = plan.scenario.users
+        scenario = plan.scenario.played_by(users.draw(plan.seed) if users else None)
+        told: dict[str, Any] = {"given": scenario.given, "when": scenario.when, "prompt": self.prompts["user"]}
+        style = self.settings.writing_style.draw(plan.seed)
+        first = _tokens(UserTurn(**told, writing_style=style, history=(), seed=0))
+        return _growing("user", self.user, first, course.user, SHOWN_TOKENS, reply=MESSAGE_TOKENS + FRAME_TOKENS)
+
+    def _audit(self, scenario: ScenarioTest, messages: int) -> Work:
+        """Return the work of the auditor, which looks at a share of the conversations."""
+        told: dict[str, Any] = {"given": scenario.given, "when": scenario.when, "ended": "turn_limit"}
+        told["expected"] = "\n".join(each.behaviour for each in scenario.expectations if each.behaviour)
+        prompt = _tokens(AuditRequest(**told, conversation=(), prompt=self.prompts["audit"]), messages)
+        reply = REASONING_TOKENS + FRAME_TOKENS
+        return Work("audit", self.judges[0], 1, prompt, reply, prompt + reply).times(self.settings.audit_users)
+
+    def _judging_by(self, plan: ScenarioPlan, measure: Measure) -> Request:
+        """Return a request to judge by a measure, without messages."""
+        about: dict[str, Any] = {"behaviour": measure.expected_behavior or "", "reference": measure.reference or ""}
+        return self._judging(plan.scenario, criteria=measure.criteria, **about)
+
+    def _judging(
+        self, of: ScenarioTest, *, criteria: Sequence[str] | None, behaviour: str = "", reference: str = ""
+    ) -> Request:
+        asked: dict[str, Any] = {"given": of.given, "when": of.when, "facts": of.facts or "", "reference": reference}
+        asked |= {"conversation": (), "held_on": "2000-01-01", "seed": 0}
+        if criteria is not None:
+            numbered = {str(number): text for number, text in enumerate(criteria, 1)}
+            return CriteriaRequest(criteria=numbered, reply=Reply, prompt=self.prompts["criteria"], **asked)
+        return GradeRequest(expected_behavior=behaviour, levels=_LEVELS, prompt=self.prompts["judge"], **asked)
+
+
+def _growing(role: str, model: str, first: float, seen: Sequence[int], shown: int, *, reply: float) -> Work:
+    """Return the work of a model whose prompts contain so many messages, besides `first` tokens."""
+    calls = len(seen)
+    return Work(role, model, calls, calls * first + sum(seen) * shown, calls * reply, first + max(seen) * shown + reply)
+
+
+def judge_calls(measure: Measure, settings: Settings) -> int:
+    """Return the calls that one judge's rating of a conversation takes."""
+    asks_each = settings.criteria_calls == "each" or settings.judge_reply == "label"
+    return len(measure.criteria) if measure.criteria and asks_each else 1
+
+
+def _tokens(request: Request, messages: int = 0) -> float:
+    """Return about how many tokens a request has, with so many more messages in it."""
+    written = sum(len(message["content"]) for message in request.messages())
+    return written / CHARACTERS_A_TOKEN + messages * SHOWN_TOKENS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +421,7 @@ def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> l
 
 def _canaries(requests: Sequence[Request], judges: Sequence[str]) -> list[Work]:
     """Return the work of the canaries of each judge that is no heuristic."""
-    sizes = sum(map(tokens_of, requests)), len(requests) * (REASONING_TOKENS + FRAME_TOKENS)
+    sizes = sum(map(_tokens, requests)), len(requests) * (REASONING_TOKENS + FRAME_TOKENS)
     return [Work("canary", judge, len(requests), *sizes) for judge in judges if requests and not is_embedded(judge)]
 
 

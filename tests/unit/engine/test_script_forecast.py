@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from simeval.engine.plans.cost_forecast import CostForecast
-from simeval.engine.plans.trial_work import MESSAGE_TOKENS
+from simeval.engine.plans.cost_forecast import MESSAGE_TOKENS, CostForecast
 from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import Check, Step
