@@ -72,7 +72,7 @@ GIVEN = "given_by_script"  # in a message's: a script gave it; neither the simul
 ATTACK = "attack"  # in an attacker's message: how it goes on from the answer before, which may be taken back
 AttackMove = Literal["goes_on", "instead"]
 SESSION = "session"  # in the metadata of an answer: the name of the conversation, by us or by the app
-WORLD = "trial_world"  # in a last message's: the trial's world at the end of its conversation
+WORLD = "trial_world"  # in a last message's: the trial's world at the end; in an answer's: after it, where asked for
 RECORDED_ANSWER = "recorded_answer"  # in a replayed message's: columns with the earlier answer to it
 USER_FAULTS = "user_faults"  # in a message's metadata: the faults of its simulated author, each kind with its evidence
 
@@ -270,6 +270,11 @@ class Conversation:
         That is its "state", and under "unmeasured" by path why parts of it are not known ("" is all of it).
         """
         return self.messages[-1].metadata.get(WORLD) if self.messages else None
+
+    @property
+    def worlds(self) -> Sequence[Mapping[str, Any]]:
+        """The trial's world after each of the app's answers, as far as it was looked at then."""
+        return [each.metadata[WORLD] for each in self.messages if each.is_response and WORLD in each.metadata]
 
     def __str__(self) -> str:
         from simeval.core.terminal import printed

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AnySet
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -75,6 +75,32 @@ def name_of_world(maker: WorldMaker) -> str:
         return str(getattr(maker, "__qualname__", type(maker).__qualname__))
     arguments = ", ".join(f"{name}={value!r}" for name, value in sorted(maker.arguments.items()))
     return f"{maker.name}({arguments})" if arguments else maker.name
+
+
+def tools_by_name(world: object) -> Mapping[str, Any]:
+    """Return the tools that a world has for the app, by their names."""
+    given = getattr(world, "tools", None) or {}
+    return given if isinstance(given, Mapping) else {getattr(each, "__name__", ""): each for each in given}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTools:
+    """A world with other tools for the app, and with `more` in its state."""
+
+    world: Any
+    tools: Mapping[str, Any]
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def user_tools(self) -> Any:
+        """The user's tools, as they are."""
+        return getattr(self.world, "user_tools", None)
+
+    async def state(self, session: str | None = None) -> Any:
+        """Return the state of the world, and what is in it beside."""
+        found = state_of(self.world, session)
+        found = await found if inspect.isawaitable(found) else found
+        return {**self.more, **found} if isinstance(found, Mapping) else found
 
 
 def world_record(state: object) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable, signature
 from math import inf
@@ -20,7 +20,7 @@ import anyio
 from simeval.core import seeds
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.capture import Caught, capture, place_of, said_of
-from simeval.core.conversation import ATTACK, GIVEN, WORLD, Beginning, Conversation
+from simeval.core.conversation import ATTACK, GIVEN, WORLD, Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
 from simeval.core.redaction import cleaned
 from simeval.core.run_records import Start, TrialKey
@@ -40,7 +40,17 @@ from simeval.core.validation import require
 from simeval.core.waits import in_words
 from simeval.core.world import World, WorldMaker, made_world, state_of, world_record
 from simeval.engine.actors.app import Memory
-from simeval.engine.actors.dialogue import Bookmark, Checker, Dialogue, Look, Mixing, Scripted, Simulator, UserSide
+from simeval.engine.actors.dialogue import (
+    Bookmark,
+    Checker,
+    Dialogue,
+    Exchange,
+    Look,
+    Mixing,
+    Scripted,
+    Simulator,
+    UserSide,
+)
 from simeval.engine.actors.handler import Toolbox
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
@@ -90,6 +100,11 @@ class OpenWorld:
         """Return a conversation with the present state of the world; a part that cannot be read has its reason."""
         if not conversation.messages:
             return conversation
+        *earlier, last = conversation.messages
+        return replace(conversation, messages=(*earlier, _with_world(last, await self.record())))
+
+    async def record(self) -> Mapping[str, Any]:
+        """Return the present state of the world, as a conversation keeps it."""
         began = anyio.current_time()
         with anyio.move_on_after(self.seconds) as limit:
             found = await capture(self._state)
@@ -99,12 +114,44 @@ class OpenWorld:
             record["unmeasured"] = {"": f"no state within {in_words(self.seconds)}"}
         elif isinstance(found, Caught):
             record["unmeasured"] = {"": _said(found.error)}
-        *earlier, last = conversation.messages
-        return replace(conversation, messages=(*earlier, replace(last, metadata={**last.metadata, WORLD: record})))
+        return record
 
     async def _state(self) -> Any:
         found = state_of(self.world, self.session())
         return await found if isawaitable(found) else found
+
+
+def _with_world(message: Message, record: Mapping[str, Any]) -> Message:
+    return replace(message, metadata={**message.metadata, WORLD: record})
+
+
+@dataclass(slots=True)
+class Watch:
+    """The user's side of a trial whose world is looked at after each answer."""
+
+    side: UserSide
+    world: OpenWorld
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+
+    async def run(self, exchange: Exchange) -> Ending:
+        """Talk to the end, as the side does, and keep the state of the world after each answer."""
+
+        async def watched(message: Message, given: Message | None = None) -> Message:
+            answer = await exchange(message, given)
+            if given is None:
+                self.records.append(await self.world.record())
+            return answer
+
+        return await self.side.run(watched)
+
+    def told(self, conversation: Conversation) -> Conversation:
+        """Return the conversation with these states in its answers."""
+        records = iter(self.records)
+        messages = [
+            _with_world(each, record) if each.is_response and (record := next(records, None)) is not None else each
+            for each in conversation.messages
+        ]
+        return replace(conversation, messages=tuple(messages))
 
 
 @asynccontextmanager
@@ -257,9 +304,9 @@ class Conversations:
             ear=self.mixing.ear(trial, scenario) if self.mixing else None,
         )
         side = partial(self._side, scenario, script)
-        if scenario.world is None:
+        if (maker := scenario.surroundings) is None:
             return await talk(side(simulator)), bookmark
-        return await self._in_world(scenario.world, side, trial, simulator, talk, session), bookmark
+        return await self._in_world(maker, side, trial, simulator, talk, session), bookmark
 
     def _scenario(self, trial: Trial) -> ScenarioTest:
         """Return the scenario of a trial as it was written: of its case, if it has a table of them."""
@@ -289,8 +336,10 @@ class Conversations:
         try:
             async with opened as world:
                 user = side(replace(simulator, hands=world.hands()), world.seen)
-                held = await talk(user, toolbox=world.toolbox)
-                return replace(held, conversation=cleaned(await world.seen(held.conversation), clean))
+                watch = Watch(user, world) if simulator.scenario.is_watched else None
+                held = await talk(watch or user, toolbox=world.toolbox)
+                seen = await world.seen(watch.told(held.conversation) if watch else held.conversation)
+                return replace(held, conversation=cleaned(seen, clean))
         except WorldError as error:
             ended = Conversation(ended="world_error")
             return TrialConversation(trial, ended, failure_of(error, "world", clean=clean))

@@ -13,6 +13,7 @@ from simeval.scorers.base import ColumnScorer
 from simeval.scorers.values import folded, is_array, same, shown, stands_in
 
 ABSENT: Any = object()  # the value at a path that has none
+EACH = "*"  # in a path: every part of a list or a mapping
 
 
 def _is_number(value: object) -> bool:
@@ -27,6 +28,18 @@ def _contains(found: Any, part: Any) -> bool:
     return is_array(found) and any(same(each, part) for each in found)
 
 
+def _has_count(found: Any, wanted: Any) -> bool:
+    return (is_array(found) or isinstance(found, Mapping)) and holds(wanted, len(found))
+
+
+def _adds_up_to(found: Any, wanted: Any) -> bool:
+    """Return whether the sum of numbers fulfils a condition; it is rounded as money is, to what a float can hold."""
+    is_sum = is_array(found) and all(map(_is_number, found))
+    return is_sum and holds(wanted, round(sum(found), _DECIMALS))
+
+
+_DECIMALS = 9  # of a sum: 0.1 + 0.2 is 0.3
+_AGGREGATES = ("count", "sum")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "equals": same,
     "is_not": lambda found, wanted: not same(found, wanted),
@@ -35,6 +48,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda found, pattern: isinstance(found, str) and re.search(pattern, found) is not None,
     "at_least": lambda found, bar: _is_number(found) and found >= bar,
     "at_most": lambda found, bar: _is_number(found) and found <= bar,
+    "count": _has_count,
+    "sum": _adds_up_to,
 }
 
 
@@ -51,6 +66,9 @@ def require_condition(condition: object, where: str) -> None:
             require(_is_number(wanted), at, found=wanted, do="give a number")
         if name == "matches":
             _require_pattern(wanted, at)
+        if name in _AGGREGATES:
+            require(_is_number(wanted) or _has_operators(wanted), at, found=wanted, do="give a number, or {at_most: 1}")
+            require_condition(wanted, at)
 
 
 def _require_pattern(pattern: object, where: str) -> None:
@@ -73,7 +91,8 @@ def show_condition(condition: object) -> str:
     """Return a condition in words, for a reason."""
     if not _has_operators(condition):
         return shown(condition)
-    return " and ".join(f"{name} {shown(wanted)}" for name, wanted in condition.items())
+    shows = {name: show_condition if name in _AGGREGATES else shown for name in condition}
+    return " and ".join(f"{name} {shows[name](wanted)}" for name, wanted in condition.items())
 
 
 def show_found(found: object) -> str:
@@ -82,13 +101,20 @@ def show_found(found: object) -> str:
 
 
 def value_at(found: Any, path: str) -> Any:
-    """Return the value at a path with dots, also through places of lists and names that have dots; else ABSENT."""
+    """Return the value at a path with dots, also through places of lists and names that have dots; else ABSENT.
+
+    Of each part (*) of a list or a mapping it is the flat list of the values that exist.
+    """
     return _at(found, path.split("."))
 
 
 def _at(found: Any, parts: Sequence[str]) -> Any:
     if not parts:
         return found
+    if parts[0] == EACH and (is_array(found) or isinstance(found, Mapping)) and not _is_named(EACH, found):
+        values = found.values() if isinstance(found, Mapping) else found
+        below = [value for each in values if (value := _at(each, parts[1:])) is not ABSENT]
+        return [value for each in below for value in each] if EACH in parts[1:] else below
     if is_array(found):
         place = int(parts[0]) if parts[0].isdecimal() else len(found)
         return _at(found[place], parts[1:]) if place < len(found) else ABSENT
@@ -102,6 +128,10 @@ def _at(found: Any, parts: Sequence[str]) -> Any:
     return ABSENT
 
 
+def _is_named(name: str, found: Any) -> bool:
+    return isinstance(found, Mapping) and name in found
+
+
 def _has_operators(condition: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(condition, Mapping) and any(name in _OPERATORS for name in condition)
 
@@ -111,10 +141,11 @@ class StateMatch(ColumnScorer):
     """Whether the state of a trial's world matches `state`, {path with dots: value, or operators}.
 
     `null` is met by null and by an absent value. An unmeasured part proves nothing: if all known parts agree and
-    another is unknown, there is no score.
+    another is unknown, there is no score. With `always` the state is to match after each of the app's answers too.
     """
 
     state: Mapping[str, Any] = field(default_factory=dict)
+    always: bool | None = None
 
     direction = "higher"
     gives_ratings = False
@@ -135,17 +166,26 @@ class StateMatch(ColumnScorer):
 
         Raises NotMeasured if it is unknown.
         """
-        found = conversation.world
-        if found is None:
-            raise NotMeasured("no world was looked at when the conversation was over")
-        wrong, unmeasured = dict(self._wrong(found["state"], found["unmeasured"])), found["unmeasured"]
-        if not wrong and (unknown := [why for path in self.state for why in _unknown(path, unmeasured)]):
+        looks = self._looks(conversation)
+        for when, found in looks:
+            if wrong := dict(self._wrong(found["state"], found["unmeasured"])):
+                reason = "; ".join(
+                    f"{path} is {show_found(value)}, not {show_condition(self.state[path])}"
+                    for path, value in wrong.items()
+                )
+                details = {"state": {path: show_found(each) for path, each in wrong.items()}}
+                return Score(value=0.0, reasoning=f"{when}{reason}", details=details)
+        if unknown := [why for _, found in looks for path in self.state for why in _unknown(path, found["unmeasured"])]:
             raise NotMeasured(f"the state of the world could not be measured: {unknown[0]}")
-        reason = "; ".join(
-            f"{path} is {show_found(value)}, not {show_condition(self.state[path])}" for path, value in wrong.items()
-        )
-        details = {"state": {path: show_found(each) for path, each in wrong.items()}}
-        return Score(value=float(not wrong), reasoning=reason, details=details)
+        return Score(value=1.0, reasoning="", details={"state": {}})
+
+    def _looks(self, conversation: Conversation) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return the states to match, each with the words for its time. Raises NotMeasured if there is none."""
+        last = conversation.world
+        if last is None:
+            raise NotMeasured("no world was looked at when the conversation was over")
+        turns = conversation.worlds if self.always else ()
+        return [*((f"after turn {turn}: ", each) for turn, each in enumerate(turns, 1)), ("", last)]
 
     def _wrong(self, state: Any, unmeasured: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         for path, condition in self.state.items():

@@ -51,6 +51,7 @@ from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.cases import read_cases
 from simeval.suites.scenario import Expectation, ScenarioTest
 from simeval.suites.script import Check, Step
+from simeval.suites.tool_faults import ToolFaults
 from simeval.suites.user_mix import UserMix, UserPersona
 from simeval.suites.worlds import read_world
 
@@ -353,9 +354,11 @@ _STEP: Form = Annotated[
 _PERSONA = FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})
 _USERS: Form = FORMS.record(UserMix, {"mix": list[_PERSONA]}) | None  # type: ignore[valid-type]
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
+_FAULTS = one_or_more(FORMS.record(ToolFaults))
 _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(_expectation(Annotated[_SCORER, AfterValidator(_measurable)])),
     "world": _WORLD,
+    "faults": _FAULTS,
     "sample_size": _checked(StrictInt, require_size) | None,
     "max_turns": _checked(StrictInt, require_whole),
     "significance_level": _checked(FORMS.of(float), require_level) | None,
@@ -382,6 +385,7 @@ DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
     "users": Annotated[_USERS, WrapValidator(_as_written)],
     "world": _WORLD,
+    "faults": Annotated[_FAULTS, WrapValidator(_as_written)],
 }
 _ESCALATE = mapping(
     "escalate",

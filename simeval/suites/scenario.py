@@ -22,6 +22,7 @@ from simeval.scorers.conditions import StateMatch
 from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.fitting import directed, require_fit, wrong_path
 from simeval.suites.script import Step, require_script
+from simeval.suites.tool_faults import ToolFaults, faulty_world
 from simeval.suites.user_mix import UserMix, UserPersona
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ class Expectation(AnswersOriginals):
     Give `expected_behavior` for the judge's rating from 1 to 10; or `criteria`, texts on each of which the judge rules,
     with a quote: the rating is 10 if all are met, else 1; or a `scorer`, with `score` as the path of the deciding
     number if it returns several; or rules for the `tools` that are called; or the `state` that the trial's world is to
-    have at the end, {path: value or operators} (see StateMatch). `reference` is an answer as it should be, for the
-    judge alone.
+    have at the end, {path: value or operators} (see StateMatch), with `always` after each answer too. `reference` is
+    an answer as it should be, for the judge alone.
 
     `rubric` defines the ratings, so that the judge's model does not write them: a list of 2, 3, 5 or 10 levels, from
     the worst to the best, or a mapping of ratings to levels. A rating of 6 or more meets the expectation.
@@ -68,6 +69,7 @@ class Expectation(AnswersOriginals):
     scorer: Scorer | Callable[..., Any] | str | None = None
     tools: ToolRules | None = None
     state: Mapping[str, Any] | None = None
+    always: bool = False
     score: str | None = None
     label: str | None = None
     rubric: GivenLevels | None = None
@@ -93,6 +95,8 @@ class Expectation(AnswersOriginals):
         require(
             usable, "Expectation.tools", found=self.tools, do="give ToolRules, such as ToolRules(required=['refund'])"
         )
+        do = "leave it out: it is for a state"
+        require(self.state is not None or not self.always, "Expectation.always", found=self.always, do=do)
         if self.label is not None:
             _require_text(self.label, "Expectation.label")
         self._check_score()
@@ -172,7 +176,7 @@ class Expectation(AnswersOriginals):
     def measured_by(self) -> Any:
         """The scorer that measures it; None if a judge does."""
         if self.state is not None:
-            return StateMatch(state=self.state)
+            return StateMatch(state=self.state, always=self.always or None)
         return self.scorer if self.tools is None else self.tools
 
     @property
@@ -250,7 +254,7 @@ class ScenarioTest(AnswersOriginals):
     them; never for the simulated user or the app.
 
     `world` makes the world of each trial (see World), an async context manager: a class, or a function of nothing or of
-    the trial's `seed`.
+    the trial's `seed`. `faults` make the tools of each world time out, or answer wrongly, at a given rate.
 
     A `script` fixes the conversation: given turns, simulated ones, and checks at points of the conversation (see Step).
 
@@ -282,6 +286,7 @@ class ScenarioTest(AnswersOriginals):
     tags: Sequence[str] = ()
     quarantine: Quarantine | None = None
     world: WorldMaker | None = None
+    faults: ToolFaults | Sequence[ToolFaults] = ()
     script: Sequence[Step] = ()
     needs_replies: bool = False
     cases: Sequence[Mapping[str, Any]] | str | Path = ()
@@ -357,6 +362,11 @@ class ScenarioTest(AnswersOriginals):
     def _check_world(self, where: str) -> None:
         do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"
         require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
+        if faults := self._faults:
+            usable, do = all(isinstance(each, ToolFaults) for each in faults), "give ToolFaults, such as timeout=0.2"
+            require(usable, f"{where}: faults", found=self.faults, do=do)
+            do = "give the scenario a world, whose tools have them"
+            require(self.world is not None, f"{where}: faults", found=self.faults, do=do)
         if self.world is None and any(each.state is not None for each in self.expectations):
             found, do = "found a state to be and no world that has one", "give the scenario a world"
             raise DefinitionError(f"{where}: then", found=found, do=do)
@@ -372,6 +382,20 @@ class ScenarioTest(AnswersOriginals):
     def expectations(self) -> tuple[Expectation, ...]:
         """The expectations, always as a tuple."""
         return tuple(self.then) if isinstance(self.then, Sequence) else (self.then,)
+
+    @property
+    def _faults(self) -> Sequence[ToolFaults]:
+        return [*self.faults] if isinstance(self.faults, (list, tuple)) else [self.faults]  # type: ignore[list-item]
+
+    @property
+    def surroundings(self) -> WorldMaker | None:
+        """What makes the world of a trial, with the faults of its tools; None without a world."""
+        return faulty_world(self.world, self._faults) if self.world and self._faults else self.world
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether its world is looked at after each answer."""
+        return any(each.always for each in self.expectations)
 
     @property
     def scripts(self) -> Mapping[str, Sequence[Step]]:

@@ -251,8 +251,8 @@ def _planned(plan: RunPlan) -> Json:
         found |= {"facts": scenario.facts}
         if scenario.script:
             found["script"] = plain([step.shown() for step in scenario.script])
-        if scenario.world is not None:
-            found["world"] = name_of_world(scenario.world)
+        if (world := scenario.surroundings) is not None:
+            found["world"] = name_of_world(world)
         if scenario.allowed_user_faults:  # there only where given: runs that are older have none
             found["allowed_user_faults"] = sorted(set(scenario.allowed_user_faults))
         if scenario.users is not None:

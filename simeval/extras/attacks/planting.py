@@ -4,12 +4,11 @@ import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
 from simeval.core import seeds
-from simeval.core.world import NamedWorld, WorldMaker, made_world, name_of_world, state_of
+from simeval.core.world import NamedWorld, OtherTools, WorldMaker, made_world, name_of_world, tools_by_name
 
 NOTE = "note"  # the field that it is, in a result with fields
 
@@ -22,31 +21,12 @@ def planted(maker: WorldMaker, texts: Sequence[str]) -> WorldMaker:
 @asynccontextmanager
 async def _open(
     maker: WorldMaker, texts: Sequence[str], *, seed: int, trial: int, session: str | None
-) -> AsyncIterator["_Planted"]:
+) -> AsyncIterator[OtherTools]:
     text = seeds.generator(seed, "planted").choice(texts)
     async with made_world(maker, seed=seed, trial=trial, session=session) as world:
-        yield _Planted(world, text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Planted:
-    """A world with other results of its tools."""
-
-    world: Any
-    text: str
-
-    @property
-    def tools(self) -> Mapping[str, Callable[..., Any]]:
-        given = getattr(self.world, "tools", None) or {}
-        named = given if isinstance(given, Mapping) else {getattr(each, "__name__", ""): each for each in given}
-        return {name: _poisoned(tool, self.text) if callable(tool) else tool for name, tool in named.items()}
-
-    @property
-    def user_tools(self) -> Any:
-        return getattr(self.world, "user_tools", None)
-
-    def state(self, session: str | None = None) -> Any:
-        return state_of(self.world, session)
+        given = tools_by_name(world)
+        poisoned = {name: _poisoned(tool, text) if callable(tool) else tool for name, tool in given.items()}
+        yield OtherTools(world, poisoned)
 
 
 def _poisoned(tool: Callable[..., Any], text: str) -> Callable[..., Any]:

@@ -40,6 +40,12 @@ def ended(unmeasured: dict[str, str] | None = None) -> Conversation:
         ({"orders": {"contains": "F1001"}}, ""),
         ({"orders.F1001.status": {"is_not": "open", "one_of": ["refunded", "sent"]}}, ""),
         ({"note": {"at_least": 0}}, "note is null, not at_least 0"),
+        ({"orders": {"count": 1}, "orders.*.amount": {"sum": {"at_most": 49.5}}}, ""),
+        ({"orders.*.amount": {"count": {"at_most": 0}}}, "orders.*.amount is [49.5], not count at_most 0"),
+        ({"orders.*.lines.*.sku": {"count": 2}}, 'orders.*.lines.*.sku is ["A"], not count 2'),
+        ({"orders.*.paid": {"sum": 0, "count": 0}}, ""),
+        ({"orders.*.status": {"sum": 0}}, 'orders.*.status is ["refunded"], not sum 0'),
+        ({"note": {"count": 0}}, "note is null, not count 0"),
     ],
 )
 def test_a_state_is_held_against_paths(wanted: dict[str, Any], reason: str) -> None:
@@ -75,6 +81,8 @@ def test_without_a_world_there_is_no_score() -> None:
         ({}, "give paths and values"),
         ({"": 1}, "give paths"),
         ({"a": {"at_most": "x"}}, r"state\.a\.at_most: found 'x'"),
+        ({"a": {"sum": {"most": 1}}}, r"state\.a\.sum: found"),
+        ({"a": {"count": {"at_most": "x"}}}, r"state\.a\.count\.at_most: found 'x'"),
     ],
 )
 def test_a_state_that_cannot_be_held_is_refused(wrong: dict[str, Any], said: str) -> None:
