@@ -36,7 +36,7 @@ def pytest_collection() -> Generator[None]:
         gc.enable()
 
 
-settings.register_profile("unit", deadline=None, derandomize=True, database=None)
+settings.register_profile("unit", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("unit")
 
 

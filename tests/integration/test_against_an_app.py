@@ -49,7 +49,7 @@ def named(name: str, app: Any) -> Any:
     return asked
 
 
-@pytest.mark.parametrize("concurrency", [1, 16, 64])
+@pytest.mark.parametrize("concurrency", [1, 64])
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 async def test_it_concludes_as_against_a_stored_run_of_that_app(concurrency: int, loss: float) -> None:
     stored = await engine().evaluate(against(SUITE, await baseline()), Worse(0.9, loss))

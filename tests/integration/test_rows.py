@@ -10,9 +10,11 @@ import pytest
 
 from simeval import MeanEvaluator, ProportionEvaluator, scorer
 from simeval.core.trial import Failure
+from simeval.engine.actors import tabulator
 from simeval.errors import DefinitionError
+from simeval.results import experiment
 from simeval.results.experiment import ExperimentResult
-from simeval.results.rows import MOST_KEPT, Condition, Row, chosen_rows
+from simeval.results.rows import Condition, Row, chosen_rows
 from simeval.suites.scenario import Expectation
 from tests.support.command_line import simeval
 from tests.support.experiments import double, engine, length, logged, sums
@@ -75,11 +77,13 @@ async def test_rows_of_the_store_are_read_a_part_at_a_time_in_the_datasets_order
     assert [row.inputs["n"] for row in rows] == list(range(450))
 
 
-async def test_without_a_store_so_many_rows_are_kept_and_the_others_counted() -> None:
-    result = await engine().evaluate(sums(MOST_KEPT + 5), double, scorers=[length])
+async def test_without_a_store_so_many_rows_are_kept_and_the_others_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (tabulator, experiment):
+        monkeypatch.setattr(module, "MOST_KEPT", 10)
+    result = await engine().evaluate(sums(15), double, scorers=[length])
 
-    assert (len(result.rows), result.rows.left_out) == (MOST_KEPT, 5)
-    assert repr(result.rows) == "<10000 rows, 5 more not kept: name a store>"
+    assert ([row.inputs["n"] for row in result.rows], result.rows.left_out) == ([*range(10)], 5)
+    assert repr(result.rows) == "<10 rows, 5 more not kept: name a store>"
 
 
 async def test_of_a_log_the_user_is_the_input() -> None:

@@ -16,13 +16,15 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 SHOP = "A bot of a shop for tents. It tells where an order is. Goods can be sent back within 14 days."
 
 
-async def test_what_it_proposes_loads_and_is_marked(base_url: str, road: str, tmp_path: Path) -> None:
+async def test_what_it_proposes_loads_and_is_marked(base_url: str, tmp_path: Path) -> None:
     options = {
         "model_options": {"api_base": base_url, "api_key": "none", "max_tokens": 300},
         "seed": 7,
         "model_timeout_seconds": 300,
     }
-    made = await propose(read_parts([], SHOP), count=1, model=f"{road}/{NAME}", settings=DEFAULTS.overridden(options))
+    made = await propose(
+        read_parts([], SHOP), count=1, model=f"openai-compatible/{NAME}", settings=DEFAULTS.overridden(options)
+    )
     (tmp_path / "suite.yaml").write_text(suite_text(made), encoding="utf-8")
 
     [scenario] = load_suite(str(tmp_path / "suite.yaml"))

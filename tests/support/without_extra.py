@@ -1,8 +1,8 @@
-"""Remove a feature of simeval/extras in a copy of the repository, import all other modules, and run their tests.
+"""Remove features of simeval/extras in a copy of the repository, import all other modules, and run their tests.
 
     python -m tests.support.without_extra [NAME ...]
 
-Without names, three features have their turn: others on each day. Tests that use the feature are left out.
+Without names, three features have their turn: others on each day. Tests that use one of them are left out.
 """
 
 import re
@@ -50,9 +50,10 @@ def public_names(extra: str) -> Iterator[str]:
         yield from re.findall(rf"from \.+extras\.{extra}\.[\w.]+ import (\w+)", stub.read_text("utf-8"))
 
 
-def tests_without(extra: str, root: Path) -> list[str]:
-    """Return the files of unit tests that use nothing of a feature."""
-    used = re.compile(rf"extras[./]{extra}\b|\b(?:{'|'.join([*public_names(extra), extra])})\b")
+def tests_without(extras: Sequence[str], root: Path) -> list[str]:
+    """Return the files of unit tests that use nothing of the features."""
+    public = [name for extra in extras for name in public_names(extra)]
+    used = re.compile(rf"\b(?:{'|'.join([*public, *extras])})\b")
     files = (path for folder in TESTED for path in (root / "tests/unit" / folder).rglob("test_*.py"))
     return sorted(str(path.relative_to(root)) for path in files if not used.search(path.read_text("utf-8")))
 
@@ -63,22 +64,22 @@ def modules(root: Path) -> list[str]:
     return sorted(".".join(path.parts).removesuffix(".__init__") for path in paths if path.name != "__main__")
 
 
-def check(extra: str) -> None:
-    """Remove a feature in a copy, and check the rest. Raises CalledProcessError if that fails."""
+def check(extras: Sequence[str]) -> None:
+    """Remove features in a copy, and check the rest. Raises CalledProcessError if that fails."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for each in COPIED:
             source = ROOT / each
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, root / each)
-        shutil.rmtree(root / "simeval" / "extras" / extra)
-        kept, tests = modules(root), tests_without(extra, root)
-        sys.stdout.write(f"without {extra}: {len(kept)} modules, {len(tests)} files of tests\n")
+        for extra in extras:
+            shutil.rmtree(root / "simeval" / "extras" / extra)
+        kept, tests = modules(root), tests_without(extras, root)
+        sys.stdout.write(f"without {', '.join(extras)}: {len(kept)} modules, {len(tests)} files of tests\n")
         sys.stdout.flush()
         subprocess.run([sys.executable, "-c", IMPORT, *kept], cwd=root, check=True)
         subprocess.run([sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests], cwd=root, check=True)
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or on_turn(date.today()):
-        check(name)
+    check(sys.argv[1:] or on_turn(date.today()))

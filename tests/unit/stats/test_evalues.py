@@ -214,7 +214,7 @@ def test_more_trials_never_change_the_p_values_before_them(outcomes: list[bool],
 def test_false_proofs_at_any_time_are_rarer_than_the_level() -> None:
     random = np.random.default_rng(11)
 
-    paths = [anytime_p_values(random.random(400) < 0.8, 0.8) for _ in range(1_000)]
+    paths = [anytime_p_values(random.random(400) < 0.8, 0.8) for _ in range(500)]
 
     assert 0.005 < np.mean([above[-1] <= 0.05 for above, _ in paths]) <= 0.05
     assert 0.005 < np.mean([below[-1] <= 0.05 for _, below in paths]) <= 0.05

@@ -16,7 +16,8 @@ from tests.support.endings import chances_of_endings
 
 ALPHA = 0.05
 STOPS: tuple[StopRule, ...] = ("gate", "verdict")
-GRID = [*product((0.5, 0.75, 0.9, 0.97), (5, 10, 30, 100), (1, 2, 10, 25, 200), STOPS)]
+SIZES = [(5, 1), (5, 2), (10, 2), (10, 25), (30, 1), (30, 10), (30, 25), (30, 200), (100, 10), (100, 25)]
+GRID = [(p0, *size, stop) for p0, size, stop in product((0.5, 0.75, 0.9, 0.97), SIZES, STOPS)]
 
 
 @pytest.mark.parametrize(("p0", "n_max", "min_trials", "stop"), GRID)

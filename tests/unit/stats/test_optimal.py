@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.support.endings import chances_of_endings
 
 ALPHA = 0.05
 GRID = [
-    *product((0.5, 0.6, 0.75, 0.9), (10, 30, 60, 100), (1, 10, 25)),
+    *((p0, *size) for p0, size in product((0.5, 0.6, 0.75, 0.9), ((10, 1), (30, 1), (30, 25), (60, 10), (100, 10)))),
     (0.95, 100, 10),
     (0.97, 120, 10),
     (0.1, 60, 10),
@@ -188,12 +189,16 @@ def test_no_other_boundaries_keep_both_promises_with_fewer_trials(
     weights = np.append(np.full(2001, (1 - promise.good) / 2000), promise.good)
     weights[[0, -2]] /= 2
     least = chances_of_a_pass(spending, rates) - promise.loss
-    trials = {}
+    tested, trials = np.append(p0, rates), {}
+
+    @cache
+    def chance(n: int, f: int) -> Floats:
+        made: Floats = tested ** (n - f) * (1 - tested) ** f
+        return made
 
     for tried in boundaries(len(passes), 4):
         found = endings(*tried, least=5)
-        chance = np.array([[p ** (n - f) * (1 - p) ** f for p in (p0, *rates)] for n, f, _, good in found if good])
-        power = np.array([count for _, _, count, good in found if good]) @ chance if len(chance) else np.zeros(101)
+        power = sum((count * chance(n, f) for n, f, count, good in found if good), np.zeros(101))
         if power[0] <= ALPHA and (power[1:] >= least).all():
             n_at = sum(n * count * counted ** (n - f) * (1 - counted) ** f for n, f, count, _ in found)
             trials[tuple(map(tuple, tried))] = float(weights @ n_at)

@@ -55,7 +55,7 @@ DESIGNS = [
 @pytest.mark.parametrize(("n_max", "looks", "margin"), DESIGNS)
 def test_the_level_holds_between_the_points_of_the_grid(n_max: int, looks: tuple[int, ...], margin: float) -> None:
     plan = paired_design(n_max, looks, margin=margin, alpha=ALPHA)
-    shares = np.sin(np.linspace(0, np.pi / 2, 1_000)) ** 2
+    shares = np.sin(np.linspace(0, np.pi / 2, 400)) ** 2
 
     assert found(plan, margin + (1 - margin) * shares, -margin, worse=False).max() <= ALPHA
     assert found(plan, shares, 0.0, worse=True).max() <= ALPHA

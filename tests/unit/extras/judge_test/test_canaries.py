@@ -30,7 +30,7 @@ def test_the_same_model_is_called_changed_in_about_one_of_a_hundred_comparisons_
     random, runs = Random(1), 300
 
     alarms = sum(
-        p_of_change(answers(random, spread=spread, words=words), answers(random, spread=spread, words=words), draws=999)
+        p_of_change(answers(random, spread=spread, words=words), answers(random, spread=spread, words=words), draws=199)
         <= ALPHA
         for _ in range(runs)
     )
