@@ -53,6 +53,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {  # the commands by group, each with 
         "delete": "delete runs of a store",
         "help": "print a page of the documentation, or list the topics",
         "merge": "merge the runs of a suite's shards",
+        "mutate": "test whether a suite notices deliberately worse apps",
         "persona": "create, check and calibrate the persona of a brand",
         "prompts": "list or print the prompts that models are sent",
         "schema": "print the JSON schema of suite files",
@@ -69,6 +70,7 @@ OF_EXTRAS = {  # commands of features that attach from outside, a row each
     "import": "simeval.extras.importers.command:import_",
     "judge-test": "simeval.extras.judge_test.command:judge_test",
     "label": "simeval.extras.viewer.command:label",
+    "mutate": "simeval.extras.mutate.command:mutate",
     "people": "simeval.extras.viewer.command:people",
     "persona": "simeval.extras.brand.command:persona",
     "view": "simeval.extras.viewer.command:view",
@@ -148,7 +150,7 @@ class Commands(click.Group):
         for group, lines in GROUPS.items():
             listed = [f"{name:<11}{line}" for name, line in lines.items()]
             if group == "more" and not ctx.meta.get(ALL):
-                listed = [", ".join(lines)]
+                listed = [" ".join(lines)]
             for place, line in enumerate(listed):
                 formatter.write(f"{'' if place else group:<9}{line}\n")
         formatter.write(f"\n{ctx.command_path} COMMAND --help: its options; --help-all, --version\n")

@@ -5,6 +5,11 @@ from ..core.setting_field import RetryConfig as RetryConfig
 from ..core.setting_overrides import SettingOverrides as SettingOverrides
 from ..core.settings import Settings as Settings
 from ..core.trial import Quarantine as Quarantine
+from ..extras.mutate.mutating import mutate as mutate
+from ..extras.mutate.report import MutantResult as MutantResult
+from ..extras.mutate.report import MutationReport as MutationReport
+from ..extras.mutate.report import Noticing as Noticing
+from ..extras.mutate.report import RequirementResult as RequirementResult
 from ..extras.online.evaluator import OnlineEvaluator as OnlineEvaluator
 from ..extras.online.running_estimate import RunningEstimate as RunningEstimate
 from ..extras.online.scorer_queue import ScorerCounts as ScorerCounts

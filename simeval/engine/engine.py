@@ -29,7 +29,7 @@ from simeval.engine.flow import StopSignal
 from simeval.engine.pipeline import END_SECONDS
 from simeval.engine.rubrics import ExpectationRubric, rubrics_of
 from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContext
-from simeval.engine.suite_run import simulate
+from simeval.engine.suite_run import selection, simulate
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
 from simeval.results.suite import ScenarioResult, SuiteResult
@@ -217,16 +217,35 @@ class Engine:
         """
         from simeval.results.selection import selection_of
 
-        suite = _scenarios_of(scenarios, None, "select")
         are_several = isinstance(app_handlers, (list, tuple)) and len(app_handlers) > 1
         do = "give two or more apps, in a list"
         require(are_several, "select: apps", found=app_handlers, do=do)
+
+        async def work(context: RunContext, suite: Sequence[ScenarioTest], apps: Sequence[Any]) -> "Selection":
+            result = await simulate(context, suite, apps[0], selection(apps[1:]))
+            names = [each if isinstance(each, str) else name_of(each) for each in apps]
+            settings = self.settings
+            return selection_of(result, names, alpha=settings.significance_level, on_app_error=settings.on_app_error)
+
+        return await self.held("select", scenarios, app_handlers, work)
+
+    async def held(
+        self,
+        where: str,
+        scenarios: ScenarioTest | Sequence[ScenarioTest],
+        app_handlers: Sequence[AppHandler],
+        work: Callable[..., Awaitable[T]],
+        *,
+        keeps: bool = True,
+    ) -> T:
+        """Do the work of a feature, which takes the run's context, the scenarios and the apps, with all of them open.
+
+        `where` names it in errors; what it does is in the store only if it `keeps` that. Raises as `evaluate`.
+        """
+        suite = _scenarios_of(scenarios, None, where)
         async with AsyncExitStack() as stack:
             apps = [await stack.enter_async_context(_open(each)) for each in app_handlers]
-            result = await self._run(partial(simulate, suite=suite, app_handler=apps[0], others=apps[1:]))
-        names = [each if isinstance(each, str) else name_of(each) for each in apps]
-        settings = self.settings
-        return selection_of(result, names, alpha=settings.significance_level, on_app_error=settings.on_app_error)
+            return await self._run(lambda context: work(context, suite, apps), keeps=keeps)
 
     async def rubrics(
         self, scenarios: ScenarioTest | Sequence[ScenarioTest], *, write: bool = False

@@ -23,7 +23,7 @@ from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, R
 from simeval.core.setting_field import ModelRole
 from simeval.core.settings import Settings
 from simeval.datasets.dataset import Dataset
-from simeval.engine.actors.app import App, model_handler
+from simeval.engine.actors.app import AlteredApp, App, model_handler
 from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, Blocking, Silence, gate_of
 from simeval.engine.actors.dialogue import Listener
 from simeval.engine.actors.handler import Handler
@@ -302,8 +302,11 @@ class RunContext:
         calls = len(expectation.criteria or [""]) if each else 1
         return ExpectationControls(self.controls, shown, self.judges, on_failed, expectation.judged or "", calls)
 
-    def target(self, handler: ExampleHandler, dataset: Dataset | None = None) -> Target:
+    def target(self, handler: ExampleHandler | AlteredApp, dataset: Dataset | None = None) -> Target:
         """Return the target: an app's handler or a model; with a `dataset`, also a function of its columns."""
+        if isinstance(handler, AlteredApp):
+            target = self.target(handler.app, dataset)
+            return replace(target, app=replace(target.app, alter=handler.alter), name=handler.name)
         if isinstance(handler, str):
             require_model_name(handler)
             caller = self.caller(self.models.get(handler, "app"), "app")

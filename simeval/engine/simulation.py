@@ -39,7 +39,7 @@ from simeval.core.trial import (
 from simeval.core.validation import require
 from simeval.core.waits import in_words
 from simeval.core.world import World, WorldMaker, made_world, state_of, world_record
-from simeval.engine.actors.app import Memory
+from simeval.engine.actors.app import AlteredApp, Memory
 from simeval.engine.actors.dialogue import (
     Bookmark,
     Checker,
@@ -458,12 +458,12 @@ class Simulation:
         """Return the same scenarios, put to another app. Raises DefinitionError."""
         return replace(self, target=_target(self.context, self.plans, app_handler))
 
-    def among(self, others: Sequence[ExampleHandler]) -> Self:
-        """Return the same scenarios, put to several apps, under their names. Raises DefinitionError."""
-        self._require_comparable()
+    def among(self, others: Sequence[ExampleHandler | AlteredApp], where: str) -> Self:
+        """Return the same scenarios, put to several apps, under their names. Raises DefinitionError, with `where`."""
+        self._require_comparable(where)
         entrants = (self.target, *(_target(self.context, self.plans, each) for each in others))
         names = [each.name for each in entrants]
-        require(len({*names}) == len(names), "select: apps", found=", ".join(names), do="give each a name of its own")
+        require(len({*names}) == len(names), f"{where}: apps", found=", ".join(names), do="give each a name of its own")
         plans = [_put_to(plan, name) for name in names for plan in self.plans]
         return replace(
             self,
@@ -473,21 +473,14 @@ class Simulation:
             entrants=entrants,
         )
 
-    def _require_comparable(self) -> None:
+    def _require_comparable(self, where: str) -> None:
         """Raise DefinitionError if several apps cannot be run at once, or not compared by their results per trial."""
         context = self.context
         do = "leave it out: apps are asked in this process, each in every round"
-        require(context.shared.elsewhere is None, "select: executor", found=context.settings.executor, do=do)
-        require(context.settings.shard is None, "select: shard", found=context.settings.shard, do=do)
-        evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in self.plans]
-        is_counted = all(any(one.has_outcomes for one in each) for each in evaluators)
-        if not is_counted:
-            do = "require a share of the trials in each scenario"
-            raise DefinitionError(
-                "select", found="a scenario has no requirement with a yes or no for each trial", do=do
-            )
+        require(context.shared.elsewhere is None, f"{where}: executor", found=context.settings.executor, do=do)
+        require(context.settings.shard is None, f"{where}: shard", found=context.settings.shard, do=do)
         if any(comparisons(self.plans)):
-            raise DefinitionError("select", found="found requirements of a comparison", do="give their bars")
+            raise DefinitionError(where, found="found requirements of a comparison", do="give their bars")
 
     def only(self, part: ShardPlan | None) -> Self:
         """Return the part of it that a shard has; without one, all of it."""
@@ -538,11 +531,11 @@ class Simulation:
         return LocalExecutor(source, Judge(self.plans, demand, context.clean))
 
 
-def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: ExampleHandler) -> Target:
+def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: ExampleHandler | AlteredApp) -> Target:
     """Return an app that can answer these scenarios. Raises DefinitionError."""
     target = context.target(app_handler)
     for plan in plans:
-        require_session(plan.scenario.world, app_handler, f"ScenarioTest {plan.title!r}: world")
+        require_session(plan.scenario.world, target.app.handler.function, f"ScenarioTest {plan.title!r}: world")
         for at, script in plan.scenario.scripts.items():
             _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)
     return target
@@ -554,7 +547,8 @@ def _put_to(plan: ScenarioPlan, app: str) -> ScenarioPlan:
         replace(each, evaluators=tuple(replace(one, early_stopping=False) for one in each.evaluators))
         for each in plan.measures
     )
-    return replace(plan, scenario=replace(plan.scenario, title=f"{plan.title} [{app}]"), measures=measures)
+    scenario = replace(plan.scenario, title=f"{plan.title} [{app}]")
+    return replace(plan, scenario=scenario, measures=measures, is_in_contest=True)
 
 
 def _judge_of(context: RunContext, sentence: str) -> Scorer:

@@ -9,7 +9,7 @@ for further apps. Its calls are counted in the run that it belongs to.
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -23,13 +23,14 @@ from simeval.core.run_records import Cut, Heartbeat, ResumableRun, Start, TrialK
 from simeval.core.setting_field import Shard
 from simeval.core.trial import Trial, TrialConversation, TrialResult, Verdict
 from simeval.core.validation import require
+from simeval.engine.actors.app import AlteredApp
 from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.statistician import Statistician, outcome_of, without_conclusion
 from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
 from simeval.engine.flow import Demand
 from simeval.engine.pipeline import RunSpec
-from simeval.engine.plans.cost_forecast import CostForecast, forecast, preview, roles_asked
+from simeval.engine.plans.cost_forecast import CostForecast, among, forecast, preview, roles_asked
 from simeval.engine.plans.resume import (
     SIDE_OF,
     RestoredTrials,
@@ -223,13 +224,33 @@ async def other_run(context: RunContext, simulation: Simulation) -> AsyncIterato
         yield OtherRun(context, simulation.against(handler), recorder)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """Apps that are asked beside the first, with the same seeds: `where` names the work in errors.
+
+    `conclusion` takes the arguments of a Statistician, and `apps`, how many there are; `preview` describes the run.
+    """
+
+    where: str
+    others: Sequence[ExampleHandler | AlteredApp]
+    conclusion: Callable[..., Statistician]
+    preview: Callable[[Sequence[ScenarioPlan], CostForecast], str]
+
+
+def selection(others: Sequence[ExampleHandler]) -> Contest:
+    """Return the contest that finds the best of several apps."""
+    from simeval.engine.actors.selector import Selector
+
+    return Contest(where="select", others=others, conclusion=Selector, preview=partial(among, apps=len(others) + 1))
+
+
 async def simulate(
     context: RunContext,
     suite: Sequence[ScenarioTest],
     app_handler: ExampleHandler,
-    others: Sequence[ExampleHandler] = (),
+    contest: Contest | None = None,
 ) -> SuiteResult:
-    """Simulate users of every scenario, judge, and conclude; with `others`, which of the apps is the best.
+    """Simulate users of every scenario, judge, and conclude; with a `contest`, of several apps.
 
     Raises DefinitionError before any call is made.
     """
@@ -237,11 +258,11 @@ async def simulate(
     do = 'use "local": spans are joined where trials are held'
     require(not (settings.trace_in and context.shared.elsewhere), "trace_in", found=settings.executor, do=do)
     simulation = Simulation.of(context, suite, app_handler)
-    simulation = simulation.among(others) if others else simulation
+    simulation = simulation.among(contest.others, contest.where) if contest else simulation
     async with other_run(context, simulation) as other:
         if context.shared.elsewhere is not None:
             context.shared.elsewhere.check(settings)
-        spec = await _spec_of(context, simulation, suite, app_handler, other)
+        spec = await _spec_of(context, simulation, suite, app_handler, other, contest)
         try:
             result = await carry_out(context, spec)
         except SimevalError as error:
@@ -259,6 +280,7 @@ async def _spec_of(
     suite: Sequence[ScenarioTest],
     app_handler: ExampleHandler,
     other: OtherRun | None,
+    contest: Contest | None,
 ) -> RunSpec[SuiteResult]:
     """Return the specification of a suite, all of it or a shard's. Raises DefinitionError."""
     settings, user, judges = context.settings, context.shared.user, context.judge_names
@@ -290,7 +312,7 @@ async def _spec_of(
             "seed": context.seed,
             "in_flight": settings.concurrency,
         },
-        preview=partial(preview, plans, settings, len(simulation.entrants)),
+        preview=partial(contest.preview if contest else partial(preview, settings=settings), plans),
         requirements=Counter(entry for plan in plans for entry in plan.acceptance(settings.stop_mode)),
         plans=plans,
         ranks=ranks,
@@ -301,7 +323,7 @@ async def _spec_of(
         part=part,
         forecast=partial(foresee, plans, prices=context.models.price),
         executor=partial(_executor, context, simulation, suite, app_handler, other),
-        conclusion=partial(_conclusion(simulation, other), plans, settings, stop=context.stop, begun=begun),
+        conclusion=partial(_conclusion(simulation, other, contest), plans, settings, stop=context.stop, begun=begun),
         warnings=[
             *session_warnings([*simulation.apps, *(other.apps if other else ())], most_turns),
             *pairing_warnings(
@@ -315,11 +337,9 @@ async def _spec_of(
     )
 
 
-def _conclusion(simulation: Simulation, other: OtherRun | None) -> Callable[..., Statistician]:
-    if simulation.entrants:
-        from simeval.engine.actors.selector import Selector
-
-        return partial(Selector, apps=len(simulation.entrants))
+def _conclusion(simulation: Simulation, other: OtherRun | None, contest: Contest | None) -> Callable[..., Statistician]:
+    if contest:
+        return partial(contest.conclusion, apps=len(simulation.entrants))
     is_here = simulation.context.shared.elsewhere is None  # else workers ask the app
     app = simulation.target.app
     return partial(

@@ -7,7 +7,7 @@ is basic economy"), behind a "not", or in a limit on the form ("in two sentences
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -267,12 +267,18 @@ def changed(text: str, language: str, turn: int = 0) -> Changed | None:
     return next((Changed(rule, _put(text, [other])) for rule, other in _others(text, language, start, turn)), None)
 
 
-def all_changed(text: str, language: str, turn: int = 0) -> tuple[frozenset[str], str]:
-    """Return a text with each time, date, amount, number and member of a set changed, and the rules that changed it."""
+def all_changed(
+    text: str, language: str, turn: int = 0, *, by: Collection[str] | None = None
+) -> tuple[frozenset[str], str]:
+    """Return a text with each time, date, amount, number and member of a set changed, and the rules that changed it.
+
+    Other rules are used only if they are named in `by`, and then alone.
+    """
     taken: list[_Value] = []
     rules = set()
     for rule, value in _others(text, language, 0, turn):
-        if rule not in _OF_A_SUBJECT and not any(value.overlaps(other.span) for other in taken):
+        is_wanted = rule not in _OF_A_SUBJECT if by is None else rule in by
+        if is_wanted and not any(value.overlaps(other.span) for other in taken):
             taken.append(value)
             rules.add(rule)
     return frozenset(rules), _put(text, sorted(taken, key=lambda each: each.span))

@@ -26,6 +26,7 @@ import anyio
 import anyio.to_thread
 from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
 
+from simeval.core.app_handler import ExampleHandler
 from simeval.core.capture import (
     OWN,
     Caught,
@@ -259,6 +260,16 @@ def model_handler(caller: Caller, *, timeout_seconds: float | None = None) -> Ca
 
 
 APP = "the app"  # its name in waits
+Alteration = Callable[["AppSession", Message], Awaitable[Message]]  # answers a message, and may ask the app first
+
+
+@dataclass(frozen=True, slots=True)
+class AlteredApp:
+    """An app under another name, of which every turn is answered by an alteration."""
+
+    name: str
+    app: ExampleHandler
+    alter: Alteration
 
 
 @dataclass(slots=True)
@@ -288,6 +299,7 @@ class App:
     blocking: Blocking | None = None
     waits: Waits = field(default_factory=Waits)
     left: LeftBehind = field(default_factory=LeftBehind)
+    alter: Alteration | None = None
 
     def first_state(self, seed: int) -> Any:
         """Return the state that the handler gets at the first turn of a trial."""
@@ -398,6 +410,10 @@ class AppSession:
 
         Raises ModelError if the app is a model that could not be asked.
         """
+        return await (self.asked(message) if self.app.alter is None else self.app.alter(self, message))
+
+    async def asked(self, message: Message) -> Message:
+        """Answer as `answer` does, without any alteration."""
         self.turn += 1
         if ATTACK in message.metadata:
             self._take_back(message)

@@ -9,6 +9,7 @@ import numpy as np
 from simeval.core.settings import Settings
 from simeval.engine.actors.statistician import Statistician, Tally
 from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import TrialsNeeded
 from simeval.results.selection import range_of
 from simeval.stats.elimination import Elimination
@@ -25,6 +26,10 @@ class Selector(Statistician):
 
     def __init__(self, plans: Sequence[ScenarioPlan], settings: Settings, *, apps: int, **wiring: Any) -> None:
         super().__init__(plans, settings, **wiring)
+        evaluators = [[one for each in plan.measures for one in each.evaluators] for plan in plans]
+        if not all(any(one.has_outcomes for one in each) for each in evaluators):
+            found, do = "a scenario has no requirement with a yes or no for each trial", "require a share of the trials"
+            raise DefinitionError("select", found=found, do=f"{do} in each scenario")
         self._size = len(plans) // apps
         rounds = min(plan.sample_size for plan in plans)
         self._contest = Elimination(apps, rounds, alpha=settings.significance_level)
@@ -74,8 +79,4 @@ class Selector(Statistician):
 
     def _end(self, tallies: Sequence[Tally]) -> None:
         for tally in tallies:
-            if not self._is_closed(tally):
-                tally.undecided_because = SELECTED
-                tally.extras += tally.order.waiting.values()
-                self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
-                self._demand.close(tally.plan.position, len(tally.judgements))
+            self._end_early(tally, SELECTED)

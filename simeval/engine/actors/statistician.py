@@ -450,6 +450,12 @@ class Statistician:
                 self._demand.grant(tally.plan.position, tally.recalled)
                 self._demand.end_beyond(tally.plan.position, tally.recalled)
                 continue
+            self._end_early(tally, why)
+
+    def _end_early(self, tally: Tally, why: str) -> None:
+        """Pay for no more trials of a scenario, unless it has ended."""
+        if not self._is_closed(tally):
+            tally.undecided_because = why
             tally.extras += tally.order.waiting.values()
             self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
             self._demand.close(tally.plan.position, len(tally.judgements))

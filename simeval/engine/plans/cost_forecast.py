@@ -459,13 +459,8 @@ def _s(number: float) -> str:
     return "" if number == 1 else "s"
 
 
-def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, foreseen: CostForecast) -> str:
-    """Describe in a line how many conversations there will be, their possible cost, and whether a good app would pass.
-
-    With `entrants`, apps to find the best of, nothing passes.
-    """
-    if entrants:
-        return _among(plans, entrants, foreseen)
+def preview(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, settings: Settings) -> str:
+    """Describe in a line how many conversations there will be, their cost, and whether a good app would pass."""
     size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
     each = foreseen.conversations
     typically = (
@@ -481,7 +476,7 @@ def preview(plans: Sequence[ScenarioPlan], settings: Settings, entrants: int, fo
     )
 
 
-def _among(plans: Sequence[ScenarioPlan], apps: int, foreseen: CostForecast) -> str:
+def among(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, apps: int) -> str:
     """Say how many conversations it takes at most to find the best app; its scenarios are there once for each."""
     size, cost = len(plans) // apps, total(foreseen.typical).cost_usd
     conversations = f"up to {foreseen.conversations * foreseen.trials_at_most:,} conversations"

@@ -186,9 +186,13 @@ class RunPlan(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioPlan(RunPlan):
-    """One scenario, ready to run; with a table of cases, `cases` are the plans of its rows, and `case` is one's row."""
+    """One scenario, ready to run; with a table of cases, `cases` are the plans of its rows, and `case` is one's row.
+
+    That of one of several apps is in a contest: nothing is proven by it.
+    """
 
     scenario: ScenarioTest
+    is_in_contest: bool = False
     cases: "tuple[ScenarioPlan, ...]" = ()
     case: Mapping[str, Any] = field(default_factory=dict)
 
@@ -236,7 +240,7 @@ class ScenarioPlan(RunPlan):
 
     def warnings(self) -> list[PlanWarning]:
         title, found = self.scenario.title, []
-        for measure in self.measures:
+        for measure in () if self.is_in_contest else self.measures:
             for evaluator in measure.evaluators:
                 if short := evaluator.shortfall(self.sample_size):
                     trials, needed = short

@@ -1,0 +1,1 @@
+"""The suite is tested itself: the same seeds against deliberately worse apps."""

@@ -1,0 +1,179 @@
+"""Whether a suite notices mutants: paired trials, an exact test for each requirement, and the end of a pair of arms.
+
+unchanged app, all its trials ──► mutants that would alter one of them ──► each until it is noticed, or to its end
+
+Hypothesis of a mutant and a requirement: a trial that only the mutant fails is at most as likely as one that only the
+unchanged app fails, given all trials before. The e-value is the likelihood ratio of BET to 1/2 over the discordant
+pairs; its p-value (1 / the largest so far) holds whenever the trials end, so Holm's correction may be applied to it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from simeval.core.conversation import Conversation
+from simeval.core.setting_field import OnAppError
+from simeval.core.settings import Settings
+from simeval.core.trial import Failure, Score, TrialResult
+from simeval.engine.actors.statistician import Statistician
+from simeval.engine.actors.tally import Tally
+from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.evaluators.base import Evaluator
+from simeval.evaluators.stopping import TrialsNeeded
+from simeval.extras.mutate.mutants import MARK, Mutant
+from simeval.stats.evalues import likelihood_ratio, running_p_values
+
+BET = 0.95  # of a discordant pair to be the mutant's failure, under the alternative
+SPARE = 2  # trials more than prove a mutant that every one of them notices
+NOTICED = "the mutant is noticed"
+NOT_APPLIED = "the mutant would change none of these conversations"
+
+
+def least_trials(hypotheses: int, alpha: float) -> int:
+    """Return the fewest trials that prove one of so many hypotheses, if a mutant fails all of them."""
+    return ceil(log(max(1, hypotheses) / alpha) / log(2 * BET))
+
+
+def p_value(signs: Sequence[int]) -> float:
+    """Return the p-value of pairs in the order of their trials: 1 where only the mutant fails, -1 the contrary."""
+    discordant = np.array([sign > 0 for sign in signs if sign])
+    if not discordant.size:
+        return 1.0
+    path = likelihood_ratio(np.cumsum(discordant), np.cumsum(~discordant), 0.5, BET)
+    return float(running_p_values(path)[-1])
+
+
+def sign_of(before: Score | Failure, after: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> int | None:
+    """Return 1 if the second is worse by a requirement, -1 if it is better, 0 if neither; None if one is missing.
+
+    Requirements on a share, a median or a quantile know good and bad trials; by others the lower score is worse.
+    """
+    found = [_worth(each, rule, on_app_error) for each in (before, after)]
+    if None in found:
+        return None
+    first, second = (float(each or 0.0) for each in found)
+    return int(first > second) - int(first < second)
+
+
+def _worth(result: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> float | None:
+    if isinstance(result, Failure):
+        return -np.inf if result.is_miss(leaves_out_crashes=on_app_error == "exclude") else None
+    if rule.has_outcomes:
+        return 0.0 if rule.meets(result.value) else -np.inf
+    return result.value if rule.prefers_high else -result.value
+
+
+def is_met(result: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> bool | None:
+    """Return whether a trial meets a requirement, one on a mean by any score; None if it is missing."""
+    worth = _worth(result, rule, on_app_error)
+    return None if worth is None else worth > -np.inf
+
+
+def is_altered(before: Conversation, after: Conversation) -> bool:
+    """Return whether a mutant altered a conversation, compared with that of the unchanged app in the same trial."""
+    marks = [(each, each.metadata[MARK]) for each in after.responses if MARK in each.metadata]
+    if any("seconds" in mark for _, mark in marks):
+        return True
+    return bool(marks) and _said(before) != _said(after)
+
+
+def _said(conversation: Conversation) -> list[tuple[str, Sequence[Any]]]:
+    return [(each.content, each.tool_calls) for each in conversation.messages]
+
+
+class Watch(Statistician):
+    """A statistician of scenarios with an app and its mutants, which come after all trials of the unchanged app.
+
+    A mutant that would alter none of a scenario's conversations is not asked there, and one that a requirement notices
+    is asked no more there. `on_open` gets how many trials of mutants there will be, about.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ScenarioPlan],
+        settings: Settings,
+        *,
+        apps: int,
+        mutants: Sequence[Mutant],
+        on_open: Callable[[float, int], None],
+        **wiring: Any,
+    ) -> None:
+        super().__init__(plans, replace(settings, fail_fast=False), **wiring)
+        self._size, self._mutants, self._on_open = len(plans) // apps, mutants, on_open
+        self._level = settings.significance_level / max(1, hypotheses(plans[: self._size], len(mutants)))
+        self._is_open = False
+
+    @property
+    def _unchanged(self) -> Sequence[Tally]:
+        return self._tallies[: self._size]
+
+    def _is_mutated(self, tally: Tally) -> bool:
+        return tally.plan.position >= self._size
+
+    def _trials_needed(self, tally: Tally) -> TrialsNeeded:
+        """Need all trials of the unchanged app, and none of a mutant before them."""
+        waits = self._is_mutated(tally) and not self._is_open
+        return TrialsNeeded(0 if waits else tally.plan.sample_size, ends=False)
+
+    def _grant(self, tally: Tally) -> None:
+        super()._grant(tally)
+        if self._is_mutated(tally) and not self._is_closed(tally) and self._is_noticed(tally):
+            self._end_early(tally, NOTICED)
+
+    def _end_early(self, tally: Tally, why: str) -> None:
+        super()._end_early(tally, why)
+        self._go_on()
+
+    def _close(self, tally: Tally) -> None:
+        super()._close(tally)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin with the mutants once the unchanged app has had all its trials."""
+        is_over = self._stop.reason or self._unanswered.said
+        if self._is_open or is_over or not all(map(self._is_closed, self._unchanged)):
+            return
+        self._is_open = True
+        going: list[Tally] = []
+        for tally in self._tallies[self._size :]:
+            base = self._unchanged[tally.plan.position % self._size]
+            mutant = self._mutants[tally.plan.position // self._size - 1]
+            if any(mutant.applies(each.conversation) for each in base.judgements):
+                going.append(tally)
+            else:
+                self._end_early(tally, NOT_APPLIED)
+        trials = sum(len(tally.judgements) for tally in self._unchanged)
+        self._on_open(sum(tally.plan.sample_size - SPARE / 2 for tally in going), trials)
+        for tally in going:
+            self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
+
+    def _is_noticed(self, tally: Tally) -> bool:
+        base = self._unchanged[tally.plan.position % self._size]
+        found = signs(
+            base.judgements,
+            tally.judgements,
+            [each.evaluators for each in tally.plan.measures],
+            self._settings.on_app_error,
+        )
+        return any(p_value([sign or 0 for sign in each]) <= self._level for each in found)
+
+
+def hypotheses(plans: Sequence[ScenarioPlan], mutants: int) -> int:
+    """Return how many pairs of a mutant and a requirement there are."""
+    return mutants * sum(len(each.evaluators) for plan in plans for each in plan.measures)
+
+
+def signs(
+    before: Sequence[TrialResult],
+    after: Sequence[TrialResult],
+    evaluators: Sequence[Sequence[Evaluator]],
+    on_app_error: OnAppError,
+) -> Iterator[list[int | None]]:
+    """Yield the signs of the pairs of trials, by each evaluator of each expectation."""
+    for place, rules in enumerate(evaluators):
+        pairs = [(old.results[place], new.results[place]) for old, new in zip(before, after, strict=False)]
+        for rule in rules:
+            yield [sign_of(old, new, rule, on_app_error) for old, new in pairs]
