@@ -313,7 +313,7 @@ STANDARD: Sequence[Mutant] = (
     ),
     of_text(
         "flips-policy",
-        "denies what it permits, and permits what it denies",
+        "turns rules into their contrary",
         flipped,
         "Turn the rule or policy in it into its contrary: what is allowed is forbidden, what is free costs money, what "
         "is done is not done. Keep all else as it is.",
