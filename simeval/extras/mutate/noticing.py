@@ -18,8 +18,7 @@ from simeval.core.conversation import Conversation
 from simeval.core.setting_field import OnAppError
 from simeval.core.settings import Settings
 from simeval.core.trial import Failure, Score, TrialResult
-from simeval.engine.actors.statistician import Statistician
-from simeval.engine.actors.tally import Tally
+from simeval.engine.actors.statistician import Statistician, Tally
 from simeval.engine.plans.scenario_plan import ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import TrialsNeeded

@@ -14,8 +14,8 @@ from simeval.core.trial import TrialResult
 from simeval.evaluators.base import Evaluator
 from simeval.extras.mutate.mutants import MARK, Mutant
 from simeval.extras.mutate.noticing import is_altered, is_met, p_value, signs
-from simeval.results.printable import Printable
 from simeval.results.suite import ScenarioResult, SuiteResult
+from simeval.results.text import Printable
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.multiple import holm
 from simeval.suites.scenario import shorten
