@@ -79,4 +79,5 @@ class Selector(Statistician):
 
     def _end(self, tallies: Sequence[Tally]) -> None:
         for tally in tallies:
-            self._end_early(tally, SELECTED)
+            if not self._is_closed(tally):
+                self._end_early(tally, SELECTED)

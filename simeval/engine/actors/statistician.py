@@ -324,16 +324,14 @@ class Statistician:
             for tally in self._tallies
             for place, each in sorted(tally.prepared.items())
         ]
-        run = replace(
-            run,
-            notes=(
-                *run.notes,
-                *untested_notes(label for label, each in prepared if each.lacks_near_miss),
-                *near_misses_said([control for _, each in prepared for control in each.controls]),
-                *self._lost_pairs,
-                *filter(None, [self._empty.said, self._line.said if self._line else ""]),
-            ),
+        notes = (
+            *run.notes,
+            *untested_notes(label for label, each in prepared if each.lacks_near_miss),
+            *near_misses_said([control for _, each in prepared for control in each.controls]),
+            *self._lost_pairs,
+            *filter(None, [self._empty.said, self._line.said if self._line else ""]),
         )
+        run = replace(run, notes=notes)
         return with_fidelity(SuiteResult(tuple(self._result(tally, run) for tally in self._tallies), run))
 
     def standings(self, run: RunRecord) -> list[Standing]:  # noqa: ARG002
@@ -442,23 +440,20 @@ class Statistician:
 
     def _end_all(self, why: str) -> None:
         """Pay for no more trials of any scenario; the known ones come first, and may yet settle theirs."""
-        for tally in self._tallies:
-            if self._is_closed(tally) or tally.undecided_because:
-                continue
-            tally.undecided_because = why
+        for tally in (each for each in self._tallies if not (self._is_closed(each) or each.undecided_because)):
             if len(tally.judgements) < tally.recalled:
+                tally.undecided_because = why
                 self._demand.grant(tally.plan.position, tally.recalled)
                 self._demand.end_beyond(tally.plan.position, tally.recalled)
-                continue
-            self._end_early(tally, why)
+            else:
+                self._end_early(tally, why)
 
     def _end_early(self, tally: Tally, why: str) -> None:
-        """Pay for no more trials of a scenario, unless it has ended."""
-        if not self._is_closed(tally):
-            tally.undecided_because = why
-            tally.extras += tally.order.waiting.values()
-            self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
-            self._demand.close(tally.plan.position, len(tally.judgements))
+        """Pay for no more trials of a scenario, which has not ended."""
+        tally.undecided_because = why
+        tally.extras += tally.order.waiting.values()
+        self._on_trial(0, tally.plan.sample_size - len(tally.judgements))
+        self._demand.close(tally.plan.position, len(tally.judgements))
 
     def _has_ended(self, tally: Tally) -> bool:
         is_recalling = len(tally.judgements) < tally.recalled

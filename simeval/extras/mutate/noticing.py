@@ -137,7 +137,7 @@ class Watch(Statistician):
             return
         self._is_open = True
         going: list[Tally] = []
-        for tally in self._tallies[self._size :]:
+        for tally in (each for each in self._tallies[self._size :] if not self._is_closed(each)):
             base = self._unchanged[tally.plan.position % self._size]
             mutant = self._mutants[tally.plan.position // self._size - 1]
             if any(mutant.applies(each.conversation) for each in base.judgements):
