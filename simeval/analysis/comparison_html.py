@@ -103,6 +103,7 @@ def _head(comparison: "Comparison", candidate: _Side) -> Report:
         outcome=comparison.finding,
         headline=HEADLINES[comparison.finding],
         meaning=_meanings(comparison),
+        sure=_error_rates(comparison),
         facts=[
             ("Before", _shown(comparison.baseline)),
             ("Now", _shown(comparison.candidate)),
@@ -114,14 +115,15 @@ def _head(comparison: "Comparison", candidate: _Side) -> Report:
         counts=Counter(each.finding for each in changes),
         notes=[*comparison.notes, *_alone(comparison)],
         scenarios=[_scenario(each) for each in candidate.scenarios],
-        kinds=[[each.finding, f"{each.title}: {each.label}", each.said, *_counts(each)] for each in comparison.kinds],
+        kinds=[_kind(each) for each in comparison.kinds if each.finding != "unclear"],
         changes=[_change(each, comparison, candidate) for each in changes],
     )
 
 
-def _counts(kind: KindChange) -> list[str]:
+def _kind(kind: KindChange) -> list[str]:
     sides = (kind.before, kind.trials_before), (kind.now, kind.trials_now)
-    return [*(f"{count} of {trials}" for count, trials in sides), show_p(kind.p_value)]
+    counts = (f"{count} of {trials}" for count, trials in sides)
+    return [kind.finding, f"{kind.title}: {kind.label}", kind.said, *counts, show_p(kind.p_value)]
 
 
 def _shown(run: ComparedRun) -> str:
@@ -132,17 +134,20 @@ def _meanings(comparison: "Comparison") -> list[str]:
     found, size = Counter(each.finding for each in comparison.changes), len(comparison.changes)
     said = [f"{found[each]} {FOUND[each][found[each] > 1]}" for each in WORST_FIRST if found[each]]
     noun = "requirement" if comparison.kind == "suites" else "metric"
-    level = show_share(comparison.alpha)
-    lines = [
+    return [
         f"Of {counted_of(size, noun)} {', '.join(said)}.",
         f"The gate {'is met' if comparison.passed else 'is not met'}: it requires that {ASKED[comparison.gate]}.",
     ]
+
+
+def _error_rates(comparison: "Comparison") -> list[str]:
+    level, lines = show_share(comparison.alpha), []
     if comparison.false_pass_bound is not None and any(each.has_margin for each in comparison.changes):
         lines.append(
             f'How sure is "not worse"? If a share fell by more than {100 * comparison.margin:.4g} points, the gate is '
             f"met, by luck, with a chance of at most {level}."
         )
-    if found["worse"]:
+    if any(each.finding == "worse" for each in comparison.changes):
         lines.append(f'How sure is "worse"? What did not get worse is found worse with a chance of at most {level}.')
     if any(each.approximate for each in comparison.changes):
         lines.append("These error rates are approximate where a change says so.")

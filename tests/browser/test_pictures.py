@@ -26,7 +26,7 @@ def handle(message, state):
 WIDE, NARROW = {"width": 1180, "height": 860}, {"width": 390, "height": 844}
 # of each: the report, its address, what it waits for, and how the browser is
 SHOWN: Mapping[str, tuple[str, str, str, dict[str, Any]]] = {
-    "report": ("demo", "", "svg.region", {}),
+    "report": ("demo", "", "a.talk", {}),
     "report-way": ("demo", "#scenario=6", "a.talk", {"color_scheme": "dark"}),
     "report-conversation": ("demo", "#scenario_of_trial=6&trial=18", "dialog .turn", {}),
     "report-narrow": ("demo", "#scenario=6", "a.talk", {"viewport": NARROW}),

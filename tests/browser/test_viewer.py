@@ -79,7 +79,7 @@ def test_an_open_scenario_draws_its_intervals_and_shows_the_rubrics_it_was_judge
         else:
             found = stack.enter_context(opened(browser, runs / "before.html", at))
         page = found.page
-        page.get_by_text("Details", exact=True).click()
+        page.locator(".requirement summary", has_text="How sure is this?").click()
 
         expect(page.locator(f'.requirement svg.interval[aria-label="{said}"]')).to_be_visible()
         expect(page.locator("ol.levels li")).to_have_text([f"{level} {text}" for level, text in levels.items()])

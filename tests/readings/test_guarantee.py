@@ -10,7 +10,7 @@ import pytest
 from simeval import Engine, Expectation, ProportionEvaluator
 from simeval.analysis.merging import read_ended
 from simeval.results.guarantee import NO_RATE
-from simeval.results.html.sentences import meanings
+from simeval.results.html.sentences import error_rates
 from simeval.results.junit import junit_xml
 from simeval.results.suite import SuiteResult, encode_suite
 from simeval.store.opening import open_database
@@ -174,4 +174,4 @@ async def test_one_text_is_in_every_report_and_in_the_store(tmp_path: Path) -> N
     assert said in " ".join(str(result).split())
     assert said in " ".join(result.to_markdown().replace("\\", "").split())
     assert f'name="guarantee" value="{said}"' in junit_xml(result.results, result.run)
-    assert not any("at most 5%" in line for line in meanings(result.document().verdicts, said))
+    assert not any("at most 5%" in line for line in error_rates(result.document().verdicts, said))

@@ -23,7 +23,7 @@ from simeval.results.document import (
 from simeval.results.encoding import encode_bar
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report
-from simeval.results.html.sentences import meaning, meanings, proof
+from simeval.results.html.sentences import error_rates, meaning, meanings, proof
 from simeval.results.html.source import NO_COURSES, Courses
 from simeval.results.screen.report import count_outcomes, held_against
 from simeval.results.text import gates_told, interval_header, meets_gate, show_malformed
@@ -47,13 +47,14 @@ def _suite(document: RunDocument) -> Report:
     outcomes = [_outcome(document, each) for each in document.scenarios]
     causes = Counter(f"{one.stage}: {one.error}" for each in document.scenarios for _, one in each.errors)
     counted = sum(each.trials for each in document.scenarios)
-    proven = [*_gates(document), *meanings(document.verdicts, document.guarantee)]
+    proven = [*_gates(document), *meanings(document.verdicts)]
     return Report(
         kind="suite",
         name=document.run_id,
         outcome=document.status or document.outcome,
         headline=_headline(document),
         meaning=proven if document.has_ended else [NOT_ENDED_YET],
+        sure=error_rates(document.verdicts, document.guarantee) if document.has_ended else [],
         facts=_facts(document, f"{counted:,}"),
         stopped=_stopped(document),
         counts=Counter(outcomes),
@@ -106,7 +107,8 @@ def _experiment(document: ExperimentDocument) -> Report:
         name=document.run_id,
         outcome=outcome,
         headline=said.get(outcome, f"Measured on {counted_of(document.answers, 'answer')}"),
-        meaning=meanings(verdicts, document.guarantee),
+        meaning=meanings(verdicts),
+        sure=error_rates(verdicts, document.guarantee),
         facts=[
             ("Dataset", f"{dataset.name} (version {dataset.version}), {dataset.size} examples{times}"),
             *_facts(document, f"{document.answers:,}"),

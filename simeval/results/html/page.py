@@ -115,7 +115,7 @@ def _table(report: Report, document: Document | None) -> str:
     mark = mark_of(report.outcome)
     lines = [
         f"<main><h1>{escape(mark)}: {escape(report.headline)}</h1>",
-        *(f"<p>{escape(each)}</p>" for each in [report.stopped, *report.meaning] if each),
+        *(f"<p>{escape(each)}</p>" for each in [report.stopped, *report.meaning, *report.sure] if each),
         "<table><thead><tr>",
         *(f"<th>{each}</th>" for each in HEADERS),
         "</tr></thead><tbody>",

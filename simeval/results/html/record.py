@@ -29,9 +29,9 @@ class ChangeRow:
 class Report:
     """The head of a report. `scenarios`, `metrics` and `changes` are there as its kind has them.
 
-    `facts` and `usage` are rows of words, `meaning` sentences that need no knowledge of statistics, `interval` is the
-    level of the intervals of `metrics`, `courses` are their values from experiment to experiment, `kinds` the kinds of
-    misses of a comparison.
+    `facts` and `usage` are rows of words. `meaning` and `sure` are sentences that need no knowledge of statistics: on
+    the outcome, and on how often it is wrong. `interval` is the level of the intervals of `metrics`, `courses` are
+    their values from experiment to experiment, `kinds` the kinds of misses of a comparison.
     """
 
     kind: Kind
@@ -39,6 +39,7 @@ class Report:
     outcome: str
     headline: str
     meaning: Sequence[str]
+    sure: Sequence[str] = ()
     facts: Sequence[tuple[str, str]]
     stopped: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)

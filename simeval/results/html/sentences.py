@@ -22,8 +22,8 @@ SURE: Mapping[Outcome, str] = {
 }
 
 
-def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
-    """Return each proof, each missing proof, and their error rates; `guarantee` is that of passes together."""
+def meanings(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return each proof and each missing proof."""
     if not verdicts:
         return ["Nothing was required, so nothing was to be proven: the numbers below describe what was seen."]
     found, size = Counter(each.outcome for each in verdicts), len(verdicts)
@@ -31,15 +31,19 @@ def meanings(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
     lines = [f"Of {counted_of(size, 'requirement')} {', '.join(said)}."]
     if found["inconclusive"]:
         lines.append("Open does not mean bad: there were too few conversations, or too close a result, to tell.")
+    return lines
+
+
+def error_rates(verdicts: Sequence[Verdict], guarantee: str) -> list[str]:
+    """Return how often such proofs are wrong; `guarantee` is that of passes together."""
+    lines = []
     for outcome, question in SURE.items():
         if guarantee and (outcome == "pass" or guarantee.startswith(NO_RATE)):
             continue  # it is clear as it is
         levels = [each.significance_level for each in verdicts if each.outcome == outcome]
         if levels:
             lines.append(f"{question} with a chance of at most {show_share(max(levels))}.")
-    if guarantee:
-        lines.append(f"All of it together: {guarantee}")
-    return lines
+    return [*lines, f"All of it together: {guarantee}"] if guarantee else lines
 
 
 def meaning(verdict: Requirement) -> str:

@@ -3,6 +3,7 @@ const FEW = 5; // conversations of a group that are listed at once
 const MORE = 50; // scenarios, and conversations, that are added on demand
 const GLANCED = 6; // requirements that are named at the top
 const OPENED = 6; // scenarios that are open at once
+const NARROW = 760; // pixels: a telephone
 const ORDER = ["error", "fail", "inconclusive", "pass"];
 
 const openTrial = (scenario, trial) => go({ scenario_of_trial: scenario, trial });
@@ -12,10 +13,12 @@ function Hero({ report, mark }) {
     <span class="badge big ${kindOf(report.outcome)}" data-outcome=${report.outcome}>${mark}</span>
     <h1>${report.headline}</h1>
     ${report.stopped && html`<p class="stopped">${report.stopped}</p>`}
-    <ul>${report.meaning.map((said) => html`<li>${said}</li>`)}</ul>
     <${Glance} report=${report} />
+    <ul>${report.meaning.map((said) => html`<li>${said}</li>`)}</ul>
+    ${report.sure.length > 0 && html`<details class="sure"><summary>How sure is this?</summary><ul>${report.sure.map((said) => html`<li>${said}</li>`)}</ul></details>`}
     ${report.scenarios.length > 1 && html`<${Tally} counts=${report.counts} />`}
-    <dl class="facts">${report.facts.map(([name, said]) => html`<div><dt>${name}</dt><dd>${said}</dd></div>`)}</dl>
+    <details class="about" open=${innerWidth > NARROW}><summary>About this ${report.kind === "suite" ? "run" : report.kind}</summary>
+      <dl class="facts">${report.facts.map(([name, said]) => html`<div><dt>${name}</dt><dd>${said}</dd></div>`)}</dl></details>
   </header>`;
 }
 
@@ -86,7 +89,6 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
       data-estimate=${verdict.numbers.estimate} data-low=${low} data-high=${high}>
     <div>
       <h3><${Sign} of=${outcome} />${verdict.said}</h3>
-      <p class="soft">${verdict.meaning}</p>
       ${verdict.why && html`<p class="why ${outcome}">Why: ${verdict.why}</p>`}
       ${isFirst && [...expectation.warnings, ...expectation.described].map((said) => html`<p class="soft small">${said}</p>`)}
       ${isFirst && (expectation.cases || []).length > 0 && html`<${Cases} rows=${expectation.cases} />`}
@@ -95,7 +97,8 @@ function Requirement({ expectation, verdict, chart, rubric, block, place, isFirs
     </div>
     <div class="picture">${chart && chart.interval && draw(chart.interval)}</div>
     ${chart && (chart.region || chart.scores) && html`<${Pictures} chart=${chart} outcome=${outcome} place=${place} />`}
-    <details class="small wide"><summary>Details</summary>
+    <details class="small wide"><summary>How sure is this?</summary>
+      <p>${verdict.meaning}</p>
       <p class="soft">${verdict.proof}</p>
       ${expectation.behaviour && html`<p><span class="soft">Expected:</span> ${expectation.behaviour}</p>`}
       <${Rubric} expectation=${expectation} rubric=${rubric} />
@@ -127,7 +130,7 @@ function Cases({ rows }) {
 function Pictures({ chart, outcome, place }) {
   const click = (event) => event.target.dataset && event.target.dataset.trial && openTrial(place, event.target.dataset.trial);
   return html`<div class="wide" onClick=${click} onKeyDown=${(event) => onDot(event, () => click(event))}>
-    <details open=${outcome !== "pass"}>
+    <details open=${outcome === "inconclusive"}>
       <summary>${chart.said || "How its scores are spread"}</summary>
       <div class="pictures">
         ${chart.region && html`<figure>${draw(chart.region)}
@@ -371,6 +374,7 @@ function App({ report, kept, mark, links, going, finds }) {
     <${Hero} report=${report} mark=${mark} />
     <${Table} title="What was measured" headers=${["Metric", "Value", report.interval, "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
     <${Table} title="From experiment to experiment" headers=${["Metric", "This one", "Over experiments on this dataset, this one on the right"]} rows=${report.courses} />
+    <${Table} title="Kinds of misses that changed" headers=${["", "Requirement", "Kind", "Before", "Now", "p (approximate)"]} rows=${report.kinds} />
     <${Filters} report=${report} state=${state} done=${text ? search.done : 0} total=${text ? report.scenarios.length : 0} />
     <p class="soft small"><span class="legend">${draw(LEGEND)}</span> ● what was seen · band: where the true value lies${requires && " · | what is required"}</p>
     ${!isComparison && inside < held && html`<p class="soft small">${inside.toLocaleString("en")} of ${held.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
@@ -378,7 +382,6 @@ function App({ report, kept, mark, links, going, finds }) {
       isOpen=${isOpen(place)} isGoing=${going} toggle=${() => toggle({ ...toggled, [place]: !isOpen(place) })} text=${text} hits=${hits && hits.get(place)} />`)}
     ${shown < places.length && html`<button class="more" onClick=${() => show(shown + MORE)}>${showMore(places.length - shown, " scenarios")}</button>`}
     ${changes.map((each) => html`<${Change} change=${each} text=${text} />`)}
-    <${Table} title="Kinds of misses" headers=${["", "Requirement", "Kind", "Before", "Now", "p (approximate)"]} rows=${report.kinds} />
     ${!places.length && !changes.length && html`<p class="empty">${text && search.done < report.scenarios.length ? "Searching…" : "Nothing matches these filters."}</p>`}
     <${Table} title="What went wrong in single conversations" headers=${["What", "How often"]} rows=${report.causes} />
     <${Table} title="What it took" headers=${["Role", "Calls", "Failed", "Tokens read", "Tokens written", "Cost"]} rows=${report.usage} />
