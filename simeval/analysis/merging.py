@@ -15,9 +15,18 @@ from math import inf, nan
 from typing import Any
 
 import simeval.evaluators
-from simeval.core.controls import ControlRecord, complaints
+from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey, merged
+from simeval.core.run_records import (
+    ControlRecord,
+    Cut,
+    Heartbeat,
+    Preparation,
+    ResumableRun,
+    RubricRecord,
+    TrialKey,
+    merged,
+)
 from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator

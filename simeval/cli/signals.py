@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from threading import Thread
 from time import sleep
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from simeval.cli.output import INTERRUPTED, say
 from simeval.core.logs import log
-from simeval.engine.engine import Engine
+
+if TYPE_CHECKING:
+    from simeval.engine.engine import Engine
 
 INTERRUPT = "interrupted"
 IN_ORDER, AT_ONCE = 1, 2
@@ -20,7 +23,7 @@ LEAVE_SECONDS = 5.0  # after which a process interrupted by force must end
 
 
 @contextmanager
-def ending_on_signals(engine: Engine, *, at_once: bool = False) -> Iterator[None]:
+def ending_on_signals(engine: "Engine", *, at_once: bool = False) -> Iterator[None]:
     """End the runs of an engine at a signal; to be used in the main thread, in a running event loop.
 
     The first Ctrl-C starts no more trials and finishes those in progress; the second, or a request to terminate (also
@@ -47,7 +50,7 @@ def _heard() -> list[signal.Signals]:
     return [signal.SIGINT, signal.SIGTERM, *(one for one in hangup if signal.getsignal(one) != signal.SIG_IGN)]
 
 
-def _leave(engine: Engine) -> None:
+def _leave(engine: "Engine") -> None:
     """Leave the process, with its stores closed, if it has not ended by itself."""
     sleep(LEAVE_SECONDS)
     closing = Thread(target=engine.close_stores, daemon=True)
@@ -63,7 +66,7 @@ def _leave_in_silence(loop: asyncio.AbstractEventLoop) -> None:
 
 @dataclass(slots=True)
 class _Interrupts:
-    engine: Engine
+    engine: "Engine"
     loop: asyncio.AbstractEventLoop
     asked: int = 0
 

@@ -12,16 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from simeval.core.conversation import Message, Speaker
-from simeval.core.rubric_levels import MEETS_FROM
+from simeval.core.run_records import ControlKind, ControlRecord
 from simeval.core.validation import require
 
 if TYPE_CHECKING:
     from simeval.core.near_misses import NearMiss
 
-ControlKind = Literal["evasive", "off_topic", "near_miss", "near_miss_again", "counterexample", "example"]
 Shown = str | Sequence[Mapping[str, Any]]  # the app's answer, or a conversation as chat models take it
 
 EVASIVE = "I'm sorry, I can't say anything about that."
@@ -43,23 +42,6 @@ NAMES: Mapping[ControlKind, str] = {
 }
 NAMED = 3  # expectations in a note
 _WORD = re.compile(r"\w{4,}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRecord:
-    """A judge's rating of a control, under a key of all its inputs."""
-
-    key: str
-    judge: str
-    control: ControlKind
-    expected_behavior: str
-    score: float
-    reasoning: str
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the judge's rating is right."""
-        return (self.score >= MEETS_FROM) == (self.control == "example")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from math import nan
 from typing import Any, Self
 
 from simeval.core.setting_field import VERDICTS, about, require_part
+from simeval.core.trial import HIGHEST, LOWEST, MEETS_FROM
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 
-LOWEST, MEETS_FROM, HIGHEST = 1, 6, 10  # of the judge's scale; from MEETS_FROM on an expectation is met
 PLACES: Mapping[int, Sequence[int]] = {  # of the levels of a list, by how many there are
     2: (1, 10),
     3: (1, 5, 10),

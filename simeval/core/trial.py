@@ -37,6 +37,7 @@ CANNOT_TELL = "cannot_tell"  # the cause of a missing result if a judge cannot d
 NO_REPLY = "no_reply"  # the cause of a missing result if the app gave no answer, and that is no evidence about it
 NOT_IN_SCENARIO = "not_in_scenario"  # the cause of a missing result if the app asked for facts that no scenario has
 CUT = "cut_off"  # the cause of a missing result if a run was killed, or ended at once
+LOWEST, MEETS_FROM, HIGHEST = 1, 6, 10  # of the judge's scale; from MEETS_FROM on an expectation is met
 NOTHING_SAID = Conversation()  # of a trial in outline
 
 DOES: Mapping[Outcome, str] = {

@@ -15,8 +15,7 @@ from simeval.engine.actors.targets import require_one_input, require_texts
 from simeval.engine.executors import Executor, Judge, LocalExecutor
 from simeval.engine.flow import Demand
 from simeval.engine.pipeline import RECORDED, RunSpec
-from simeval.engine.plans.cost_forecast import forecast_experiment
-from simeval.engine.plans.dataset_plan import Experiment, make_dataset_plan
+from simeval.engine.plans.dataset_plan import Experiment, forecast_experiment, make_dataset_plan
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.run import carry_out
 from simeval.engine.run_context import RunContext

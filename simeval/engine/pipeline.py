@@ -49,7 +49,8 @@ from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand, Standing, StopSignal, run_pool
 from simeval.engine.plans.budget import Admission, Spending
-from simeval.engine.plans.cost_forecast import CostForecast, ExperimentForecast
+from simeval.engine.plans.cost_forecast import CostForecast
+from simeval.engine.plans.dataset_plan import ExperimentForecast
 from simeval.engine.plans.resume import RestoredTrials, ShardPlan
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
@@ -309,7 +310,7 @@ class Pipeline(Generic[R]):
         """Store the results, with a time limit if the run was ended at once; return the error that prevented it."""
         with anyio.move_on_after(END_SECONDS if self.stop.line.cancel_called else None) as limit:
             try:
-                await self.recorder.record(result)
+                await self.recorder.record(result, is_last=True)
             except StoreError as error:
                 return error
         if limit.cancelled_caught:

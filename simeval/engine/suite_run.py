@@ -148,7 +148,7 @@ class OtherRun:
             return
         run = replace(self._run, seconds=result.run.seconds, stopped=result.run.stopped)
         found = [self._result(position, each, run) for position, each in enumerate(result)]
-        await self._recorder.record(SuiteResult(tuple(found), run))
+        await self._recorder.record(SuiteResult(tuple(found), run), is_last=True)
 
     def _is_whole(self, trial: Trial) -> bool:
         return self._known.is_whole(trial, len(self._plans[trial.scenario].measures))

@@ -1,6 +1,6 @@
-from ..core.controls import ControlRecord as ControlRecord
 from ..core.conversation import Conversation as Conversation
 from ..core.conversation import Message as Message
+from ..core.run_records import ControlRecord as ControlRecord
 from ..core.run_records import Usage as Usage
 from ..core.trial import Chart as Chart
 from ..core.trial import Estimate as Estimate

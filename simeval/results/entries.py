@@ -2,8 +2,7 @@
 
 from dataclasses import asdict
 
-from simeval.core.controls import ControlRecord
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import ControlRecord, Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import Json, encode_conversation, encode_message, encode_result, plain
 from simeval.core.trial import TrialConversation, TrialResult
 from simeval.core.version import __version__

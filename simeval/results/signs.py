@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation
+from simeval.core.run_records import ControlRecord
 from simeval.core.trial import Rating, Score
 from simeval.models.provider_table import is_embedded
 

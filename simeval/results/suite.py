@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
-from simeval.core.controls import ControlRecord, complaints, failed
+from simeval.core.controls import complaints, failed
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Preparation, Usage, players
+from simeval.core.run_records import ControlRecord, Preparation, Usage, players
 from simeval.core.serialization import Json
 from simeval.core.setting_field import PERSONA, Gate
 from simeval.core.settings import DEFAULTS

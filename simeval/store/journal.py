@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from io import BufferedWriter
 from pathlib import Path
 
-from simeval.core.controls import ControlRecord
 from simeval.core.drafts import privately
 from simeval.core.logs import log
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import ControlRecord, Cut, Heartbeat, ReplyRecord, RubricRecord, Start
 from simeval.core.run_records import Journal as Journal
 from simeval.core.trial import TrialConversation, TrialResult
 from simeval.errors import DefinitionError, StoreError

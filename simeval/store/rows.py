@@ -13,8 +13,7 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from simeval.core.controls import ControlRecord
-from simeval.core.run_records import ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import ControlRecord, ReplyRecord, RubricRecord, Start
 from simeval.core.serialization import encode_message, plain
 from simeval.core.trial import Failure, Score, TrialConversation, TrialResult, Verdict
 from simeval.results.encoding import encode_scenario, encode_verdict

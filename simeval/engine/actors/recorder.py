@@ -3,17 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from simeval.core.run_records import Heartbeat, Journal
 from simeval.errors import StoreError
-from simeval.results.suite import RunRecord
-from simeval.store.journal import Entry, RunResult
 
-E = TypeVar("E", bound=Entry)
+if TYPE_CHECKING:
+    from simeval.results.suite import RunRecord
+    from simeval.store.journal import Entry
+
+E = TypeVar("E", bound="Entry")
 
 LARGEST_BATCH = 256
 BATCH_SECONDS = 0.03  # from one write to the next, so that many records a second share few writes
@@ -24,7 +26,8 @@ LAST_WRITE_SECONDS = 2.0  # how long queued entries may be written after a cance
 
 @dataclass(slots=True)
 class _Item:
-    entry: Entry
+    entry: "Entry"
+    is_last: bool = False
     written: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -59,16 +62,16 @@ class Recorder:
         finally:
             self._inbox.close()
 
-    async def begin(self, run: RunRecord) -> None:
+    async def begin(self, run: "RunRecord") -> None:
         """Keep the record of the run that all further entries belong to; comes before them."""
         self._run_id = run.run_id
         await self.record(run)
 
-    async def record(self, entry: Entry) -> None:
-        """Store an entry. Returns when it is in the journal; raises StoreError if it cannot be."""
+    async def record(self, entry: "Entry", *, is_last: bool = False) -> None:
+        """Store an entry; `is_last` comes after all others. Returns when it is in the journal; raises StoreError if not."""
         if self._journal is None:
             return
-        item = _Item(entry)
+        item = _Item(entry, is_last)
         try:
             self._outbox.send_nowait(item)  # a cancellation that comes now must not lose finished results
         except anyio.WouldBlock:
@@ -77,7 +80,7 @@ class Recorder:
         if self._error is not None:
             raise self._error.with_traceback(None)
 
-    async def note(self, entry: Entry) -> None:
+    async def note(self, entry: "Entry") -> None:
         """Keep an entry with the next batch, without waiting for that."""
         if self._journal is not None:
             await self._outbox.send(_Item(entry))
@@ -119,7 +122,7 @@ class Recorder:
         if self._journal is None or self._error is not None or not (batch or self._run_id):
             return  # a run that has not begun has no signs of life
         entries, now = [item.entry for item in batch], anyio.current_time()
-        at_end = sum(isinstance(entry, RunResult) for entry in entries)
+        at_end = sum(item.is_last for item in batch)
         if now >= self._next_heartbeat or not batch or at_end:
             entries.insert(len(entries) - at_end, self._heartbeat())  # the end of a run is its last entry
             self._next_heartbeat = now + USAGE_SECONDS

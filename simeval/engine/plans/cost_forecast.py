@@ -12,7 +12,6 @@ from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import MOST_ANEW
 from simeval.engine.plans.budget import Cost, show_dollars
-from simeval.engine.plans.dataset_plan import DatasetPlan
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScenarioPlan, rubric_requests
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
@@ -36,7 +35,6 @@ NEAR_MISS_TOKENS = 55  # one of two answers that its writer gives
 REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
 FRAME_TOKENS = 15  # the JSON around a model's text
 ESCALATED = 0.3  # of conversations, if one judge leaves some to another: a guess
-CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
 
 MOST_NAMED = 3  # titles in a warning
 WORTH_SAYING = 0.95  # of the maximum: an expectation beyond it is as good as all
@@ -330,7 +328,7 @@ def forecast(
     price = {name: prices(name) for name in names}
     cast = Cast(settings, prompts, judges, user_model, app_models)
     rubrics, controls, most_controls = cast.rubrics(plans), cast.controls(plans), cast.controls(plans, at_most=True)
-    flown = _canaries(canaries, judges)
+    flown = canary_work(canaries, judges)
     expected = _expected_trials([plan.scenario for plan in plans], settings)
     longest = [cast.longest(plan) for plan in plans]
     usual = [cast.usual(plan) for plan in plans]
@@ -348,62 +346,12 @@ def forecast(
         trials_expected=sum(known) if len(known) == len(plans) else None,
         at_most=_by_role([*at_most, *rubrics, *most_controls, *flown], price),
         typical=_by_role([*typical, *rubrics, *controls, *flown], price),
-        trial=replace(_dearest(usual, price), calls=round(most_calls)),
-        rubric=_dearest([[rubric] for rubric in rubrics], price),
-        control=_dearest([[control] for control in controls], price),
+        trial=replace(dearest_of(usual, price), calls=round(most_calls)),
+        rubric=dearest_of([[rubric] for rubric in rubrics], price),
+        control=dearest_of([[control] for control in controls], price),
         unpriced=tuple(name for name in names if price[name] is None and not is_embedded(name)),
         longest=_longest(work for trial in longest for work in trial),
-        canary=_dearest([flown], price),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentForecast:
-    """The forecast of an experiment, retries apart; `trial`, `rubric` and all else as in a CostForecast.
-
-    How long examples are is not known before they are read, so each call is guessed to take as many tokens.
-    """
-
-    answers: int
-    trial: Cost
-    rubric: Cost
-    control: Cost
-    unpriced: tuple[str, ...]
-    longest: Mapping[str, float] = field(default_factory=dict)  # nothing is known of examples before they are read
-    canary: Cost = field(default_factory=Cost)
-
-    def __str__(self) -> str:
-        calls = self.answers * self.trial.calls + self.canary.calls
-        return f"forecast: {self.answers:,} answers, {calls:,.0f} model calls (without retries)"
-
-
-def forecast_experiment(
-    plan: DatasetPlan,
-    settings: Settings,
-    *,
-    judges: Sequence[str],
-    app_model: str | None,
-    prices: Callable[[str], Price | None] = price_of,
-    canaries: Sequence[Request] = (),
-) -> ExperimentForecast:
-    """Forecast an experiment: for each answer, the calls of its scorers, its judges and the app, if it is a model.
-
-    `app_model`, `prices` and `canaries` are those of `forecast`.
-    """
-    scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
-    each = sum(judge_calls(measure, settings) for measure in plan.judged)
-    judged = each * len(judges) * settings.judge_repeats
-    calls = sum(scorers.values()) + judged + (app_model is not None)
-    names = {*plan.asked, *([app_model] if app_model else []), *(judges if plan.judged else [])}
-    price = {name: prices(name) for name in names}
-    dearest = max((each.of(CALL_TOKENS, 0) for each in price.values() if each), default=0.0)
-    return ExperimentForecast(
-        answers=plan.sample_size,
-        trial=Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest),
-        rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
-        control=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
-        unpriced=tuple(name for name in sorted(names) if price[name] is None),
-        canary=_dearest([_canaries(canaries, judges)], price) if plan.judged else Cost(),
+        canary=dearest_of([flown], price),
     )
 
 
@@ -419,7 +367,7 @@ def _expected_trials(scenarios: Sequence[ScenarioTest], settings: Settings) -> l
     return found
 
 
-def _canaries(requests: Sequence[Request], judges: Sequence[str]) -> list[Work]:
+def canary_work(requests: Sequence[Request], judges: Sequence[str]) -> list[Work]:
     """Return the work of the canaries of each judge that is no heuristic."""
     sizes = sum(map(_tokens, requests)), len(requests) * (REASONING_TOKENS + FRAME_TOKENS)
     return [Work("canary", judge, len(requests), *sizes) for judge in judges if requests and not is_embedded(judge)]
@@ -439,7 +387,7 @@ def _by_role(works: Iterable[Work], price: Mapping[str, Price | None]) -> Mappin
     return dict(sorted(found.items()))
 
 
-def _dearest(jobs: Iterable[Sequence[Work]], price: Mapping[str, Price | None]) -> Cost:
+def dearest_of(jobs: Iterable[Sequence[Work]], price: Mapping[str, Price | None]) -> Cost:
     """Return the most that any of these takes of each, calls, tokens and dollars."""
     costs = [Cost.of(total(_by_role(job, price))) for job in jobs]
     return Cost(

@@ -1,7 +1,7 @@
 """The plan of an experiment, checked before the first call: a dataset, its scorers, its expectations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from simeval.core import seeds
@@ -10,8 +10,12 @@ from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import REFERENCE, Dataset
+from simeval.engine.plans.budget import Cost
+from simeval.engine.plans.cost_forecast import canary_work, dearest_of, judge_calls
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
+from simeval.models.protocol.model import Request
+from simeval.models.provider_table import Price, price_of
 from simeval.scorers.base import REPLAYED, Callers, Scorer, as_scorer
 from simeval.scorers.each_turn import EachTurn
 from simeval.suites.scenario import Expectation
@@ -24,6 +28,8 @@ SITUATION = {  # for a judge, who sees a scenario if there is one
     "given": "Someone who uses the assistant.",
     "when": "What they say in the conversation.",
 }
+
+CALL_TOKENS = 800  # of a scorer's call, prompt and reply: a guess for the first trials of a run with a budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +216,53 @@ def _unique(label: str, taken: Collection[str]) -> str:
         number += 1
         name = f"{label} ({number})"
     return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentForecast:
+    """The forecast of an experiment, retries apart; `trial`, `rubric` and all else as in a CostForecast.
+
+    How long examples are is not known before they are read, so each call is guessed to take as many tokens.
+    """
+
+    answers: int
+    trial: Cost
+    rubric: Cost
+    control: Cost
+    unpriced: tuple[str, ...]
+    longest: Mapping[str, float] = field(default_factory=dict)  # nothing is known of examples before they are read
+    canary: Cost = field(default_factory=Cost)
+
+    def __str__(self) -> str:
+        calls = self.answers * self.trial.calls + self.canary.calls
+        return f"forecast: {self.answers:,} answers, {calls:,.0f} model calls (without retries)"
+
+
+def forecast_experiment(
+    plan: DatasetPlan,
+    settings: Settings,
+    *,
+    judges: Sequence[str],
+    app_model: str | None,
+    prices: Callable[[str], Price | None] = price_of,
+    canaries: Sequence[Request] = (),
+) -> ExperimentForecast:
+    """Forecast an experiment: for each answer, the calls of its scorers, its judges and the app, if it is a model.
+
+    `app_model`, `prices` and `canaries` are those of `forecast`.
+    """
+    scorers = {id(measure.scorer): measure.scorer.calls for measure in plan.measures}
+    each = sum(judge_calls(measure, settings) for measure in plan.judged)
+    judged = each * len(judges) * settings.judge_repeats
+    calls = sum(scorers.values()) + judged + (app_model is not None)
+    names = {*plan.asked, *([app_model] if app_model else []), *(judges if plan.judged else [])}
+    price = {name: prices(name) for name in names}
+    dearest = max((each.of(CALL_TOKENS, 0) for each in price.values() if each), default=0.0)
+    return ExperimentForecast(
+        answers=plan.sample_size,
+        trial=Cost(calls=calls, tokens=calls * CALL_TOKENS, cost_usd=calls * dearest),
+        rubric=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+        control=Cost(calls=1, tokens=CALL_TOKENS, cost_usd=dearest),
+        unpriced=tuple(name for name in sorted(names) if price[name] is None),
+        canary=dearest_of([canary_work(canaries, judges)], price) if plan.judged else Cost(),
+    )

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simeval.core.run_records import ResumableRun, Start, TrialKey, total
 from simeval.core.serialization import Json
@@ -24,12 +24,14 @@ from simeval.core.setting_field import OnAppError, Shard
 from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import Score, Trial, TrialConversation, cut_off
-from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.results.conditions import conditions_of, not_kept
+
+if TYPE_CHECKING:
+    from simeval.engine.plans.cost_forecast import CostForecast
 
 NO_SUITE = "it is an experiment's (as of `simeval score`), and this is a suite"
 SIDE_OF = "side of"  # in the definition of the other side of a run: that run
@@ -465,7 +467,7 @@ def digest(definition: Mapping[str, object]) -> str:
 
 
 def plan_shard(
-    plans: Sequence[ScenarioPlan], shard: Shard, forecast: Callable[[Sequence[ScenarioPlan]], CostForecast]
+    plans: Sequence[ScenarioPlan], shard: Shard, forecast: "Callable[[Sequence[ScenarioPlan]], CostForecast]"
 ) -> ShardPlan:
     """Return the part of a suite that a shard has. Raises DefinitionError if some shard gets nothing."""
     if shard.of > len(plans):
@@ -488,7 +490,7 @@ def dealt_out(weights: Sequence[float], shards: int) -> list[list[int]]:
     return [sorted(each) for each in places]
 
 
-def _weight(foreseen: CostForecast) -> float:
+def _weight(foreseen: "CostForecast") -> float:
     """Return the tokens a scenario will take: its time and its cost follow them, and no table of prices is asked."""
     usage = total(foreseen.typical)
     return float(f"{usage.prompt_tokens + usage.completion_tokens:.{DIGITS}g}")

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from simeval.cli.options import overrides
-from simeval.cli.run import run_suite
 from simeval.core.settings import Settings
 from simeval.core.validation import require, require_share
 from simeval.errors import DefinitionError
@@ -52,6 +51,8 @@ def attack_app(
         scenarios = attack.scenarios(settings.overridden(overrides(context)))
         line = _line_of(app)
         return Suite(scenarios, settings, lines={each.title: line for each in scenarios} if line else {})
+
+    from simeval.cli.run import run_suite  # the engine, which the help of the command does without
 
     return run_suite(context, suite=suite, app=app, **options)
 

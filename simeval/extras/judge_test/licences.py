@@ -15,8 +15,9 @@ from simeval.core.languages import called
 from simeval.core.licences import JudgeForm, JudgeLicence, Stream
 from simeval.core.logs import log
 from simeval.core.near_misses import language_in
-from simeval.core.rubric_levels import LOWEST, MEETS_FROM, EscalationRule, judges_said
+from simeval.core.rubric_levels import EscalationRule, judges_said
 from simeval.core.run_records import Journal
+from simeval.core.trial import LOWEST, MEETS_FROM
 from simeval.engine.parts import RunPart
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
 from simeval.engine.plans.scenario_plan import RunPlan

@@ -14,8 +14,9 @@ import anyio.to_thread
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.licences import JudgeLicence, Stream
-from simeval.core.rubric_levels import MEETS_FROM, judges_said
+from simeval.core.rubric_levels import judges_said
 from simeval.core.run_records import total
+from simeval.core.trial import MEETS_FROM
 from simeval.core.validation import require
 from simeval.engine.run_context import RunContext
 from simeval.errors import CannotTell, DefinitionError, ModelError, ModelErrorKind

@@ -14,10 +14,10 @@ from html import escape
 from math import inf
 from typing import ClassVar, Literal, Self
 
-from simeval.core.controls import ControlKind
 from simeval.core.conversation import ChatMessage, Message, named_data
 from simeval.core.feedback import LabelledExample
 from simeval.core.filling import day_of, in_words
+from simeval.core.run_records import ControlKind
 from simeval.core.setting_field import UserFormat
 from simeval.models.protocol import prompt_texts
 from simeval.models.protocol.model import ModelRequest

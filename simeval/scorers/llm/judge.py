@@ -16,17 +16,17 @@ import anyio
 
 from simeval.core import seeds
 from simeval.core.capture import first_leaf
-from simeval.core.controls import ControlKind, ControlRecord, Controls, complaints, failed, near_misses_of
+from simeval.core.controls import Controls, complaints, failed, near_misses_of
 from simeval.core.conversation import Conversation
 from simeval.core.drafts import write_whole
 from simeval.core.feedback import LabelledExample
 from simeval.core.filling import filled
 from simeval.core.logs import log, warn_all
-from simeval.core.rubric_levels import LOWEST, RubricTemplate
-from simeval.core.run_records import Preparation, RubricRecord
+from simeval.core.rubric_levels import RubricTemplate
+from simeval.core.run_records import ControlKind, ControlRecord, Preparation, RubricRecord
 from simeval.core.serialization import plain
 from simeval.core.setting_field import JudgeReply, OnFailedControl
-from simeval.core.trial import Failure, Rating, Score, failure_of
+from simeval.core.trial import LOWEST, Failure, Rating, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable, NotMeasured
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Excerpt, Prompt, built_in

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from simeval.core.rubric_levels import MEETS_FROM, PLACES, equal_levels, placed_levels
+from simeval.core.rubric_levels import PLACES, equal_levels, placed_levels
+from simeval.core.trial import MEETS_FROM
 from simeval.errors import DefinitionError
 
 TEXTS = ["none", "a little", "some", "much", "more", "most", "nearly all", "all", "all and well", "all and best"]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from simeval.core.controls import ControlRecord
 from simeval.core.conversation import Conversation, Message
+from simeval.core.run_records import ControlRecord
 from simeval.core.trial import Rating, Score
 from simeval.results.signs import Signs, words_of
 
