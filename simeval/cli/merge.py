@@ -7,6 +7,7 @@ from pathlib import Path
 from simeval.analysis.merging import merge
 from simeval.cli.output import (
     NOT_COMPLETED,
+    STATUS,
     require_apart,
     require_writable,
     say,
@@ -15,7 +16,6 @@ from simeval.cli.output import (
     write_json,
     write_text,
 )
-from simeval.cli.run import STATUS
 from simeval.core.version import __version__
 from simeval.results.junit import junit_xml
 from simeval.results.suite import encode_suite

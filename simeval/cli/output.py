@@ -3,19 +3,22 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from simeval.core.drafts import whole
-from simeval.core.logs import log
+from simeval.core.logs import configure_logging, log
 from simeval.core.redaction import Redactor, secrets_in, shown
 from simeval.core.terminal import written
+from simeval.core.trial import Outcome
 from simeval.errors import DefinitionError, SimevalError, StoreError
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on the page of a job
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
+STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 STDOUT = "-"  # as the path of an output
 
 
@@ -29,6 +32,14 @@ def status_of(act: Callable[[], int | None]) -> int:
         return say(error, NOT_COMPLETED)
     except KeyboardInterrupt:
         return say("interrupted", INTERRUPTED)
+
+
+def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
+    """Show the log on standard error; return the list that warnings go to."""
+    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
+    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
+    shown: Any = level.upper()
+    return configure_logging(shown, form=form, detailed=detailed)
 
 
 def say(problem: object, status: int) -> int:

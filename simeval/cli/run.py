@@ -4,7 +4,6 @@ import os
 import shlex
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -22,12 +21,14 @@ from simeval.cli.output import (
     BAD_INPUT,
     INTERRUPTED,
     NOT_COMPLETED,
+    STATUS,
     each_tried,
     reader,
     require_apart,
     require_writable,
     say,
     show,
+    show_log,
     write_json,
     write_markdown,
     write_text,
@@ -36,11 +37,10 @@ from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
-from simeval.core.logs import configure_logging, log
+from simeval.core.logs import log
 from simeval.core.setting_field import RayExecutor
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
-from simeval.core.trial import Outcome
 from simeval.core.version import __version__
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, RunStopped, SimevalError
@@ -55,7 +55,6 @@ from simeval.suites.worlds import secrets_of
 if TYPE_CHECKING:
     from simeval.cli.baseline import Baseline
 
-STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 NOT_MET = 1
 THREAD_SECONDS = 0.5  # how long threads may take to end by themselves when the process does
 
@@ -133,14 +132,6 @@ def _is_mute(result: SuiteResult) -> bool:
         for scenario in result
         for each in scenario.judgements
     )
-
-
-def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:
-    """Show the log on standard error; return the list that warnings go to."""
-    # LiteLLM prepares a call in a thread; an interrupted one is never awaited there, which is nobody's concern.
-    warnings.filterwarnings("ignore", message="coroutine '.*' was never awaited", category=RuntimeWarning)
-    shown: Any = level.upper()
-    return configure_logging(shown, form=form, detailed=detailed)
 
 
 def run_suite(

@@ -12,6 +12,7 @@ from simeval.cli.options import overrides
 from simeval.cli.output import (
     INTERRUPTED,
     NOT_COMPLETED,
+    STATUS,
     reader,
     require_apart,
     require_writable,
@@ -20,7 +21,6 @@ from simeval.cli.output import (
     status_of,
     write_json,
 )
-from simeval.cli.run import STATUS
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.direction import Direction
 from simeval.core.faces import load

@@ -11,8 +11,7 @@ import click
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, status_of, write_json
-from simeval.cli.run import show_log
+from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, show_log, status_of, write_json
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.validation import require

@@ -68,7 +68,7 @@ class Recorder:
         await self.record(run)
 
     async def record(self, entry: "Entry", *, is_last: bool = False) -> None:
-        """Store an entry; `is_last` comes after all others. Returns when it is in the journal; raises StoreError if not."""
+        """Store an entry, if `is_last` after all others; return once it is there. Raises StoreError if it cannot be."""
         if self._journal is None:
             return
         item = _Item(entry, is_last)

@@ -90,8 +90,7 @@ def _mutate(
     import anyio
 
     from simeval.cli.entrants import handler_of, read_suite
-    from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, write_json
-    from simeval.cli.run import show_log
+    from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, show_log, write_json
     from simeval.cli.signals import INTERRUPT
     from simeval.engine.engine import Engine
     from simeval.suites.cast import ESCALATE, MODELS, Cast
