@@ -277,3 +277,9 @@ class RunStopped(SimevalError):
     def __init__(self, scenario: str, index: int, problem: str) -> None:
         self.scenario, self.index, self.problem = scenario, index, problem
         super().__init__(f"the run stopped at scenario {scenario!r}, trial {index}: {problem} (on_app_error is 'stop')")
+
+
+def said_of(error: BaseException) -> str:
+    """Return the kind of an error with its message, if any."""
+    said = str(error)
+    return f"{type(error).__name__}: {said}" if said.strip() else type(error).__name__

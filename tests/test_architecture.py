@@ -94,11 +94,14 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "needless"),
     [
-        ("runs --store gates.db", ENGINE | RESULTS),
+        ("runs --store gates.db", ENGINE | RESULTS | {"pydantic", "simeval.results.document"}),
         ("show last --store gates.db", ENGINE | RESULTS),
         ("doctor --store none", ENGINE),
         ("demo", NOT_OF_EVERY_RUN),
-        ("plan --bar .9 --rate .97", ENGINE - {"numpy", "scipy", "simeval.evaluators.base"}),
+        (
+            "plan --bar .9 --rate .97",
+            {"asyncio", "sqlalchemy", *ENGINE} - {"numpy", "scipy", "simeval.evaluators.base"},
+        ),
     ],
 )
 def test_a_command_loads_only_its_needs(command: str, needless: set[str], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from traceback import extract_tb
 from types import CodeType
 from typing import Any, TypeVar
 
-from simeval.errors import AppUnusable, DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError
+from simeval.errors import AppUnusable, DatasetChanged, ModelUnusable, NoWorkers, RunStopped, StoreError, said_of
 
 OWN, INSTALLED, OURS, STANDARD = range(4)  # whose code a frame runs; the first there is is named
 _SIMEVAL = Path(__file__).parents[1]
@@ -151,12 +151,6 @@ def guarded_call(call: Callable[[], T], who: str) -> T:
         if is_interrupt(error):
             raise interrupt_of(error) from error
         raise LeftError(who, error) from error
-
-
-def said_of(error: BaseException) -> str:
-    """Return the kind of an error with its message, if any."""
-    said = str(error)
-    return f"{type(error).__name__}: {said}" if said.strip() else type(error).__name__
 
 
 def place_of(error: BaseException) -> str:

@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from typing import Any, Literal
 
-from simeval.core.capture import said_of
 from simeval.core.conversation import Conversation
 from simeval.core.validation import require
-from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
+from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError, said_of
 
 Stage = Literal["app", "app_access", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]

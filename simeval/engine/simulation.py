@@ -19,7 +19,7 @@ import anyio
 
 from simeval.core import seeds
 from simeval.core.app_handler import ExampleHandler
-from simeval.core.capture import Caught, capture, place_of, said_of
+from simeval.core.capture import Caught, capture, place_of
 from simeval.core.conversation import ATTACK, GIVEN, WORLD, Beginning, Conversation, Ending, Message
 from simeval.core.logs import log
 from simeval.core.redaction import cleaned
@@ -62,7 +62,7 @@ from simeval.engine.run_context import RunContext
 from simeval.engine.users.audit import Auditor
 from simeval.engine.users.faults import find_faults, with_faults
 from simeval.engine.users.state import Hands, UserFault, takes_leave
-from simeval.errors import DefinitionError, WorldError
+from simeval.errors import DefinitionError, WorldError, said_of
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt

@@ -15,7 +15,6 @@ from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
 from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Kept, Outcome, TrialResult
 from simeval.errors import DefinitionError
-from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.store.database import Database, as_open
 from simeval.store.owners import describe, is_alive
 from simeval.store.reading import (
@@ -38,7 +37,7 @@ from simeval.store.schema import ATTEMPTS, JUDGEMENTS, METADATA, RUNS, SCENARIOS
 from simeval.store.text_encoding import as_written, from_json
 
 if TYPE_CHECKING:
-    from simeval.results.document import Document
+    from simeval.results.document import Document, ScenarioDocument
     from simeval.store.journal import RunResult
 
 LAST = "last"
@@ -407,8 +406,9 @@ def runs_since_pass(database: Database, app: str, asked: Mapping[str, Asked]) ->
     return counts
 
 
-def _scenarios(runs: Runs, run_id: str) -> Sequence[ScenarioDocument]:
+def _scenarios(runs: Runs, run_id: str) -> "Sequence[ScenarioDocument]":
     """Return the scenarios of a run; none of an experiment, and none if an older version kept too little."""
+    from simeval.results.document import RunDocument
     from simeval.store.documents import UnreadableResult  # most runs do not look back
 
     try:
@@ -418,7 +418,7 @@ def _scenarios(runs: Runs, run_id: str) -> Sequence[ScenarioDocument]:
     return found.scenarios if isinstance(found, RunDocument) else ()
 
 
-def _asked(scenario: ScenarioDocument) -> Asked:
+def _asked(scenario: "ScenarioDocument") -> Asked:
     found = frozenset(
         (each.label, verdict.evaluator, verdict.against or "")
         for each in scenario.expectations
@@ -427,6 +427,6 @@ def _asked(scenario: ScenarioDocument) -> Asked:
     return Asked(scenario.given or "", scenario.when or "", found)
 
 
-def _past(scenario: ScenarioDocument) -> PastOutcome:
+def _past(scenario: "ScenarioDocument") -> PastOutcome:
     undecided = scenario.outcome == "inconclusive" and any(each.reason in _UNDECIDED for each in scenario.verdicts)
     return PastOutcome(scenario.outcome, not undecided)

@@ -39,7 +39,6 @@ from simeval.core.capture import (
     is_interrupt,
     place_of,
     rank_of,
-    said_of,
 )
 from simeval.core.conversation import (
     ATTACK,
@@ -59,7 +58,7 @@ from simeval.core.waits import Waits, in_words
 from simeval.engine.actors.app_line import AppLine, Blocking, Silence, Stepped
 from simeval.engine.actors.handler import NO_TOOLS, WHO, Handler, HeldHandler, Toolbox, joined, joined_in_thread
 from simeval.engine.flow import TrialScope
-from simeval.errors import AppError, AppNotAsked, ModelError
+from simeval.errors import AppError, AppNotAsked, ModelError, said_of
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.suites.apps.protocol_app import ProtocolApp

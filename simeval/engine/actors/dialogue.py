@@ -23,7 +23,7 @@ from typing import Protocol
 
 import anyio
 
-from simeval.core.capture import STOPS_THE_RUN, Caught, attempt, place_of, said_of
+from simeval.core.capture import STOPS_THE_RUN, Caught, attempt, place_of
 from simeval.core.conversation import GIVEN, HELD_ANEW, LEFT, Beginning, Conversation, Ending, Message
 from simeval.core.faces import load
 from simeval.core.logs import log, named, warn_all
@@ -38,7 +38,7 @@ from simeval.engine.actors.handler import Toolbox
 from simeval.engine.actors.recorder import Recorder
 from simeval.engine.flow import Demand
 from simeval.engine.users.state import Hands, Progress, UserState, decide, draw_patience, read_state
-from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError
+from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError, said_of
 from simeval.evaluators.scores import SUCCESS_RATING
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt

@@ -20,11 +20,11 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
-from simeval.core.capture import Caught, attempt, capture, defined_at, said_of
+from simeval.core.capture import Caught, attempt, capture, defined_at
 from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
 from simeval.core.network import Bound
 from simeval.core.serialization import opened
-from simeval.errors import DefinitionError, WorldError
+from simeval.errors import DefinitionError, WorldError, said_of
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, RemoteApp
 from simeval.suites.apps.streams import whole_of

@@ -13,11 +13,11 @@ from typing import Any
 import anyio
 from anyio import get_cancelled_exc_class
 
-from simeval.core.capture import Caught, capture, defined_at, guarded, place_of, said_of
+from simeval.core.capture import Caught, capture, defined_at, guarded, place_of
 from simeval.core.logs import warn_all
 from simeval.core.run_records import Ledger, ModelCall
 from simeval.core.waits import in_words
-from simeval.errors import ModelError, ModelUnusable
+from simeval.errors import ModelError, ModelUnusable, said_of
 from simeval.models.protocol.model import Completion, Model, Request, SharedModel, Wrapped
 
 REMEMBERED, RENEWED = 500, 25  # calls that define the usual time, and how often it is updated
