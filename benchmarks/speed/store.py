@@ -22,10 +22,9 @@ from time import perf_counter, process_time, sleep
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Start
 from simeval.core.trial import Score, Trial, TrialConversation, TrialResult
-from simeval.results.entries import encode_entry
 from simeval.results.suite import RunRecord, SuiteResult
 from simeval.store.database import Database
-from simeval.store.journal import Entry, Journal, JsonLinesJournal
+from simeval.store.journal import Entry, Journal, JsonLinesJournal, encode_entry
 from simeval.store.runs import Runs
 
 SLOW = 200  # conversations under way at once

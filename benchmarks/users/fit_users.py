@@ -19,9 +19,8 @@ from benchmarks.users.transcripts import Recorded, load
 from simeval.core.conversation import Conversation
 from simeval.core.setting_field import WritingStyleAxes
 from simeval.extras.populations.axes import AXES, UNKNOWN
-from simeval.extras.populations.fitting import FittedUsers, fit_users, read_habits
+from simeval.extras.populations.fitting import FittedUsers, distances, fit_users, read_habits
 from simeval.extras.populations.habits import Habits
-from simeval.extras.populations.nearest import distances
 
 LEAST = 60  # dialogues of a data set that is split
 NOISE = 41  # random halves, and one

@@ -7,8 +7,15 @@ from typing import Any
 
 from simeval.analysis.comparison import compare
 from simeval.analysis.comparison_html import write_comparison
-from simeval.analysis.comparison_markdown import change_part, comparison_markdown
-from simeval.analysis.comparison_report import Comparison, comparison_text, encode_comparison, noun_of, told_of
+from simeval.analysis.comparison_report import (
+    Comparison,
+    change_part,
+    comparison_markdown,
+    comparison_text,
+    encode_comparison,
+    noun_of,
+    told_of,
+)
 from simeval.analysis.many_runs import compare_many, encode_many, many_text
 from simeval.analysis.saved_run import Source, read_json, read_result
 from simeval.cli.output import reader, require_apart, require_writable, show, status_of, write_json, write_markdown

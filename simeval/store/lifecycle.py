@@ -5,22 +5,74 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, select, update
 
 from simeval.core.run_records import Cut, Heartbeat, Usage, total
-from simeval.core.serialization import Json
-from simeval.core.trial import TrialConversation
+from simeval.core.serialization import Json, encode_result
+from simeval.core.trial import Trial, TrialConversation, cut_off
 from simeval.errors import StoreError
 from simeval.results.document import RunHead
 from simeval.results.encoding import encode_document, encode_head
 from simeval.results.suite import RunRecord, SuiteResult
-from simeval.store.backends.base import Backend, Batch
-from simeval.store.cuts import apply_cut
-from simeval.store.journal import Entry, RunResult
+from simeval.store.backends.base import Backend, Batch, Row
+from simeval.store.journal import Entry, RunResult, encode_entry
 from simeval.store.owners import describe, host_of, is_alive, new_owner, process_of
+from simeval.store.reading import Part, read_conversations, read_scores
 from simeval.store.rows import result_row, row, rows_of, rows_of_conversations, scenario_rows, verdict_rows
-from simeval.store.schema import ATTEMPTS, RUNS, SCENARIOS, STARTS, TRIALS, VERDICTS
+from simeval.store.schema import (
+    ATTEMPTS,
+    CUTS,
+    JUDGEMENTS,
+    MESSAGES,
+    RUNS,
+    SCENARIOS,
+    SCORES,
+    SET_ASIDE,
+    STARTS,
+    TRIALS,
+    VERDICTS,
+)
 from simeval.store.text_encoding import from_json, storable, to_json
+
+
+def apply_cut(connection: Connection, backend: Backend, run_id: str, cut: Cut) -> None:
+    """Record that a trial is missing, and set aside all results from it on. Doing it again changes nothing."""
+    at = cut.trial
+    before = (
+        connection.execute(select(CUTS.c.trial).where(CUTS.c.run_id == run_id, CUTS.c.scenario == at.scenario))
+        .scalars()
+        .all()
+    )
+    if at.index in before:
+        return
+    aside = _set_aside(connection, run_id, at, attempt=len(before))
+    for table in (STARTS, SCORES, JUDGEMENTS, MESSAGES, TRIALS):
+        connection.execute(delete(table).where(*_from(table, run_id, at)))
+    kept = row(CUTS, run_id=run_id, scenario=at.scenario, trial=at.index, set_aside=len(aside))
+    found = rows_of_conversations(run_id, [cut_off(at)])
+    backend.write(connection, {SET_ASIDE: aside, CUTS: [kept], **found})
+
+
+def _from(table: Table, run_id: str, at: Trial) -> list[ColumnElement[bool]]:
+    return [table.c.run_id == run_id, table.c.scenario == at.scenario, table.c.trial >= at.index]
+
+
+def _set_aside(connection: Connection, run_id: str, at: Trial, *, attempt: int) -> list[Row]:
+    part = Part(at.scenario, first=at.index)
+    held, scores = read_conversations(connection, run_id, part=part), read_scores(connection, run_id, part=part)
+    return [
+        row(
+            SET_ASIDE,
+            run_id=run_id,
+            trial=index,
+            scenario=scenario,
+            attempt=attempt,
+            seed=each.trial.seed,
+            conversation=to_json(encode_entry(each)[0]),
+            scores=to_json({place: encode_result(score) for place, score in scores.get((scenario, index), {}).items()}),
+        )
+        for (scenario, index), each in held.items()
+    ]
 
 
 @dataclass(slots=True)

@@ -14,9 +14,9 @@ from simeval.core.near_misses import near_misses
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
-from simeval.results.entries import encode_entry
 from simeval.results.junit import junit_xml
 from simeval.results.suite import ScenarioResult, encode_suite
+from simeval.store.journal import encode_entry
 from simeval.testing import MemoryJournal, ScriptedModel, judge_reply
 from tests.support.doubles import failure
 

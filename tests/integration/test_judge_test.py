@@ -12,9 +12,8 @@ from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateE
 from simeval.core.licences import CanaryFinding
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError, ModelError
-from simeval.extras.judge_test.battery import judge_test
+from simeval.extras.judge_test.battery import JudgeTestResult, judge_test
 from simeval.extras.judge_test.cases import canaries
-from simeval.extras.judge_test.report import JudgeTestResult
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.testing import ScriptedModel, user_reply

@@ -18,8 +18,8 @@ from simeval.core.settings import RetryConfig
 from simeval.core.trial import Failure, Rating, Score
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Request
-from simeval.results.entries import encode_entry
 from simeval.results.suite import ScenarioResult, encode_suite
+from simeval.store.journal import encode_entry
 from simeval.testing import MemoryJournal, ScriptedModel
 from tests.support.command_line import SUITE, simeval
 from tests.support.doubles import LEVELS, failure

@@ -19,8 +19,8 @@ from simeval.core.trial import UNNEEDED, Trial, TrialConversation
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.run_context import RemoteRun
 from simeval.errors import DefinitionError
+from simeval.extras.cluster.ray_actor import TrialWorker
 from simeval.extras.cluster.ray_workers import RayAllowances
-from simeval.extras.cluster.trial_worker import TrialWorker
 from simeval.suites import Check, Step
 from simeval.suites.files import load_file
 from tests.support.ending_early import findings

@@ -15,7 +15,7 @@ from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateE
 from simeval.core.licences import JudgeForm, JudgeLicence
 from simeval.core.near_misses import language_in
 from simeval.errors import DefinitionError, ModelError, ModelErrorKind
-from simeval.extras.judge_test.licence_material import LANGUAGES, licence_cases
+from simeval.extras.judge_test.licences import LANGUAGES, licence_cases
 from simeval.extras.judge_test.licensing import licence_design
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest

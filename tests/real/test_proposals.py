@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from simeval.core.settings import DEFAULTS
+from simeval.extras.proposals.generate import suite_text
 from simeval.extras.proposals.proposing import propose
 from simeval.extras.proposals.sources import read_parts
-from simeval.extras.proposals.suite_text import suite_text
 from simeval.suites import load_suite
 from tests.support.real_model import NAME
 

@@ -1,17 +1,21 @@
 """A traits model for a persona, fitted to turns that people labelled on or off brand, and measured on held-out ones."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simeval.cli.output import require_writable, show, status_of, write_json, write_text
 from simeval.core.row_files import json_objects
+from simeval.core.terminal import counted_of, printable
 from simeval.core.validation import WORDS
 from simeval.errors import DefinitionError
-from simeval.extras.brand.persona import Persona
+from simeval.extras.brand.persona import Persona, load_persona
 from simeval.extras.brand.style import style_of
 from simeval.extras.brand.traits import TraitsModel, scaled, traits_of
 from simeval.scorers.text.phrases import tokens
@@ -33,6 +37,8 @@ LABELS: Mapping[str, bool] = {
     **dict.fromkeys(("on", "on_brand", "on-brand", "1"), True),
     **dict.fromkeys(("off", "off_brand", "off-brand", "0"), False),
 }
+
+LONGEST_SHOWN = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,4 +300,66 @@ def encode_separation(found: Separation) -> dict[str, Any]:
         "precision": found.precision,
         "recall": found.recall,
         "accuracy": found.accuracy,
+    }
+
+
+def calibrate_persona(
+    *, persona: Path, labelled: Path, out: Path, test: Path | None, seed: int, json_path: str | None
+) -> int:
+    """Fit, measure, report and write the model; give the exit status."""
+    return status_of(partial(_calibrate, persona, labelled, out, test, seed, json_path))
+
+
+def _calibrate(
+    persona_path: Path, labelled: Path, out: Path, test: Path | None, seed: int, json_path: str | None
+) -> None:
+    for path in (str(out), json_path):
+        require_writable(path, read=(persona_path, labelled, test))
+    if json_path and Path(json_path).absolute() == out.absolute():
+        raise DefinitionError("--json", found="the model is written there (--out)", do="name another file")
+    persona = load_persona(persona_path)
+    turns, skipped = read_turns(labelled)
+    held_out = read_turns(test)[0] if test else None
+    found = calibrate(persona, turns, seed=seed)
+    on_test, seen = None, None
+    if held_out is not None:
+        left = unseen(held_out, turns)
+        seen = len(held_out) - len(left)
+        if len({turn.on_brand for turn in left}) == 2:
+            on_test = separation(left, [found.model.probability(turn.text) for turn in left], threshold=0.5, seed=seed)
+    write_text(str(out), f"{json.dumps(found.model.as_dict(), ensure_ascii=False, indent=1)}\n")
+    show(_shown(found, skipped, on_test, seen, out), json_path)
+    write_json(json_path, _encoded(found, skipped, on_test, seen or 0))
+
+
+def _shown(found: Calibration, skipped: int, on_test: Separation | None, seen: int | None, out: Path) -> str:
+    off = len(found.turns) - found.cross_validated.on_brand
+    lines = [
+        f"{found.cross_validated.on_brand} turns on brand, {off} off; without a label: {counted_of(skipped, 'line')}",
+        f"traits by rules (before):  {found.by_rules or 'the persona names none'}",
+        f"model, held-out sessions:  {found.cross_validated}",
+    ]
+    if seen is not None:
+        measured = on_test or "not measured, the turns left have not both labels"
+        left_out = f"left out, as their text or session was fitted to: {counted_of(seen, 'turn')}"
+        lines.append(f"model, on the test file:   {measured}; {left_out}")
+    for probability, turn in found.misjudged():
+        label = "on" if turn.on_brand else "off"
+        lines.append(f"  misjudged: {label} brand, {probability:.2f}: {printable(turn.text)[:LONGEST_SHOWN]}")
+    return "\n".join([*lines, f"the model, fitted to all turns, is in {out}"])
+
+
+def _encoded(found: Calibration, skipped: int, on_test: Separation | None, seen: int) -> dict[str, Any]:
+    return {
+        "persona": found.model.persona,
+        "turns": len(found.turns),
+        "without_label": skipped,
+        "by_rules": encode_separation(found.by_rules) if found.by_rules else None,
+        "cross_validated": encode_separation(found.cross_validated),
+        "test": encode_separation(on_test) if on_test else None,
+        "test_turns_left_out": seen,
+        "misjudged": [
+            {"text": turn.text, "on_brand": turn.on_brand, "probability": probability}
+            for probability, turn in found.misjudged()
+        ],
     }

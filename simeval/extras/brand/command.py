@@ -29,7 +29,7 @@ def persona() -> None:
 @click.argument("file", type=click.Path(path_type=Path), default=Path("persona.yaml"))
 def persona_init(file: Path) -> None:
     """Write a commented persona to start from into FILE (persona.yaml)."""
-    from simeval.extras.brand.persona_file import write_persona
+    from simeval.extras.brand.persona import write_persona
 
     raise SystemExit(write_persona(file))
 
@@ -41,7 +41,7 @@ def persona_check(file: Path) -> None:
 
     Exit status: 0, or 2 for a mistake in it, reported with its line and field.
     """
-    from simeval.extras.brand.persona_file import check_persona
+    from simeval.extras.brand.persona import check_persona
 
     raise SystemExit(check_persona(file))
 
@@ -59,6 +59,6 @@ def persona_calibrate(**options: Any) -> None:
     It reports the ROC-AUC on held-out sessions (five folds that keep sessions whole), before by the persona's rules and
     after by the model, with an interval over sessions. Exit status: 0, or 2 for input that could not be used.
     """
-    from simeval.extras.brand.calibrate import calibrate_persona
+    from simeval.extras.brand.calibration import calibrate_persona
 
     raise SystemExit(calibrate_persona(**options))

@@ -133,8 +133,10 @@ def _users_target(target: Path) -> Path:
 
 def _fitted(dataset: Dataset) -> _Users:
     """Fit the users of a dataset. Raises DefinitionError if none of them wrote a word."""
-    from simeval.extras.populations.fitting import fit_users  # loads SciPy
-    from simeval.extras.populations.users_text import users_text
+    from simeval.extras.populations.fitting import (
+        fit_users,  # loads SciPy
+        users_text,
+    )
 
     fitted = fit_users(each.conversation for each in dataset if each.conversation is not None)
     shown = [

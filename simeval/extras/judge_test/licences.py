@@ -1,20 +1,27 @@
-"""The licence of a run's judges: looked up in the store before the first call, and named in the record."""
+"""The licence of a run's judges: looked up in the store before the first call, and named in the record.
+
+Its material, right answers and near misses made from the expectation, was written  for this, in each of `LANGUAGES`;
+with any change raise `material.VERSION`. Each situation gives two right answers, one plain and one in courtesy, and two
+near misses by one rule.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import chain
+from pathlib import Path
 from statistics import mean
 from typing import NamedTuple, Self
 
 import anyio.to_thread
 
+from simeval.core import seeds
 from simeval.core.languages import called
 from simeval.core.licences import JudgeForm, JudgeLicence, Stream
 from simeval.core.logs import log
-from simeval.core.near_misses import language_in
+from simeval.core.near_misses import framed, language_in, near_misses
 from simeval.core.rubric_levels import EscalationRule, judges_said
 from simeval.core.run_records import Journal
 from simeval.core.trial import LOWEST, MEETS_FROM
@@ -24,13 +31,54 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.run_context import RunContext
 from simeval.errors import DefinitionError, StoreError
 from simeval.extras.judge_test import material
-from simeval.extras.judge_test.licence_material import LANGUAGES
+from simeval.extras.judge_test.material import SITUATIONS
 from simeval.results.suite import SuiteResult
 from simeval.stats.binomial import clopper_pearson
 from simeval.store.journal import RunResult
 
+LANGUAGES = ("en", "de", "es")
+_PATH = Path(__file__).with_suffix(".jsonl")
+
 BAR = 0.75  # the share that is to be proven of each kind
 LEVEL = 0.05  # the error of a test, on each side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LicenceCase:
+    """An answer in a situation, and whether it is right."""
+
+    given: str
+    question: str
+    expected: str
+    answer: str
+    is_right: bool
+
+    @property
+    def when(self) -> str:
+        """Return the user's goal."""
+        return f"They ask: {self.question}"
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def _cases(language: str) -> Sequence[LicenceCase]:
+    rows = [row for row in map(json.loads, _PATH.read_text("utf-8").splitlines()) if row["language"] == language]
+    told = [(each.given, each.talk.question, each.expected, each.talk.good) for each in SITUATIONS if language == "en"]
+    told += [(row["given"], row["question"], row["expected"], row["answer"]) for row in rows]
+    return [
+        LicenceCase(given=given, question=question, expected=expected, answer=answer, is_right=is_right)
+        for given, question, expected, good in told
+        for is_right, answer in (
+            *((True, answer) for answer in (good, framed(good, language))),
+            *((False, each.answer) for each in near_misses((expected,))),
+        )
+    ]
+
+
+def licence_cases(seed: int, *, right: bool, language: str = "en") -> Sequence[LicenceCase]:
+    """Return the right answers, or the near misses, in a language, in an order by the seed."""
+    found = [each for each in _cases(language) if each.is_right == right]
+    seeds.generator(seed, "licence", int(right)).shuffle(found)
+    return found
 
 
 class Form(NamedTuple):

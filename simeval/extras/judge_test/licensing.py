@@ -22,8 +22,16 @@ from simeval.engine.run_context import RunContext
 from simeval.errors import CannotTell, DefinitionError, ModelError, ModelErrorKind
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.extras.judge_test import material
-from simeval.extras.judge_test.licence_material import LANGUAGES, LicenceCase, licence_cases
-from simeval.extras.judge_test.licences import BAR, LEVEL, Form, form_said, licence_key
+from simeval.extras.judge_test.licences import (
+    BAR,
+    LANGUAGES,
+    LEVEL,
+    Form,
+    LicenceCase,
+    form_said,
+    licence_cases,
+    licence_key,
+)
 from simeval.models.provider_table import is_embedded
 from simeval.scorers.llm.judge import at_once
 from simeval.stats.binomial import clopper_pearson

@@ -1,25 +1,62 @@
 """The work of `simeval generate`: have scenarios proposed, write them as a suite, describe the next steps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 import anyio
 import click
+import yaml
 
 from simeval.cli.options import overrides
 from simeval.cli.output import require_writable, say, status_of, write_text
 from simeval.core.logs import configure_logging
-from simeval.core.terminal import counted_of
+from simeval.core.terminal import counted_of, printable
 from simeval.errors import DefinitionError
-from simeval.extras.proposals.proposing import Proposals, propose
+from simeval.extras.proposals.proposing import Proposal, Proposals, propose
 from simeval.extras.proposals.sources import read_parts
-from simeval.extras.proposals.suite_text import suite_text
 from simeval.models.provider_table import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.suites.project import read_project
 from simeval.suites.selection import PROPOSED
 
+WIDTH = 100
+SAMPLE_SIZE = 100
+PROPORTION = 0.9
+
 MOST_PROBLEMS = 3
+
+
+def suite_text(made: Proposals) -> str:
+    """Return the YAML of a suite with all proposals."""
+    sources = ", ".join(dict.fromkeys(each.source for each in made.found))
+    head = (
+        f"Proposed by {made.model} from {sources}. Nobody has read these scenarios yet: check each against what your "
+        f"app is to do, edit it, and take its tag `{PROPOSED}` away."
+    )
+    listed = "\n".join(map(_scenario, made.found))
+    return f"{_comment(head)}\nsample_size: {SAMPLE_SIZE}\nscenarios:\n{listed}"
+
+
+def _scenario(proposal: Proposal) -> str:
+    said = proposal.scenario
+    expectation: dict[str, Any] = {"expected_behavior": said.expected_behavior}
+    if said.counterexample:
+        expectation["counterexample"] = said.counterexample
+    expectation["evaluator"] = {"type": "success_rate", "min_proportion": PROPORTION}
+    fields = {"title": said.title, "tags": [PROPOSED], "given": said.given, "when": said.when, "then": expectation}
+    rests_on = f'{proposal.source}: "{proposal.quote}"' if proposal.quote else f"{proposal.source}, no quotation"
+    return f"{_comment(f'from {rests_on}', '  # ')}\n{_item(fields)}"
+
+
+def _item(fields: Mapping[str, Any]) -> str:
+    text = yaml.safe_dump([fields], sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH)
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def _comment(text: str, mark: str = "# ") -> str:
+    return "\n".join(f"{mark}{line}" for line in wrap(printable(" ".join(text.split())), WIDTH))
 
 
 def generate(

@@ -3,7 +3,7 @@
 import re
 
 from simeval.core.phrases import content_stems
-from simeval.extras.proposals.request import ProposalReply, ProposalRequest, ProposedScenario
+from simeval.extras.proposals.proposing import ProposalReply, ProposalRequest, ProposedScenario
 from simeval.models.providers import offline as lexical
 
 LEAST_STEMS = 3  # that a sentence must have to be worth a scenario

@@ -10,20 +10,22 @@ test_suite_run                      the run
 Events are log records that belong to a span or, if logs go nowhere, are in it.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from math import isnan
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from simeval.core.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message, called_tool
 from simeval.core.network import SentTrace
 from simeval.core.run_records import ModelCall
 from simeval.core.trial import Failure, Score, TrialResult, Verdict
 from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.extras.telemetry import content, names
+from simeval.extras.telemetry import names
 from simeval.extras.telemetry.sending import Outlet
 from simeval.results.suite import ExpectationResult, RunRecord, SuiteResult
 from simeval.results.text import combine
@@ -33,6 +35,53 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Link, Span
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def of_call(call: ModelCall, finish: str, clean: Callable[[str], str]) -> dict[str, str]:
+    """Return a model's prompt and answer."""
+    asked = [_message(each["role"], [_text(clean(each["content"]))]) for each in call.asked()]
+    return _attributes(asked, _message("assistant", [_text(clean(call.answered))]), finish)
+
+
+def of_turn(conversation: Conversation, answer: Message) -> dict[str, str]:
+    """Return the messages before an answer of the app's, and the answer, with the tools that it called."""
+    before = takewhile(lambda each: each is not answer, conversation.messages)
+    return _attributes([_said(each) for each in before], _said(answer), "stop")
+
+
+def _attributes(asked: Sequence[Mapping[str, Any]], answered: Mapping[str, Any], finish: str) -> dict[str, str]:
+    told = {**answered, "finish_reason": finish}
+    return {names.MESSAGES_IN: _json(asked), names.MESSAGES_OUT: _json([told])}
+
+
+def _said(message: Message) -> dict[str, Any]:
+    parts = [part for call in message.tool_calls for part in _of_tool(call)]
+    return _message(message.role, [*parts, _text(message.content)])
+
+
+def _of_tool(call: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a tool call: the request, and its result if it is known."""
+    called = called_tool(call)
+    known = {"id": called.id} if called.id else {}
+    asked = {"type": "tool_call", **known, "name": called.name or "tool"}
+    if called.arguments:
+        asked["arguments"] = called.arguments[0]
+    return [
+        asked,
+        *({"type": "tool_call_response", **known, "response": each} for each in [*called.results, *called.errors][:1]),
+    ]
+
+
+def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"role": role, "parts": list(parts)}
+
+
+def _text(content: str) -> dict[str, str]:
+    return {"type": "text", "content": content}
+
+
+def _json(messages: object) -> str:
+    return json.dumps(messages, default=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +214,7 @@ class RunSpans:
             finish = "length" if call.is_cut else "stop"
             attributes |= {names.TOKENS_IN: call.prompt_tokens, names.TOKENS_OUT: call.completion_tokens}
             attributes[names.FINISH_REASONS] = [finish]
-            attributes |= content.of_call(call, finish, self.clean) if self._with_content else {}
+            attributes |= of_call(call, finish, self.clean) if self._with_content else {}
         span = self._child(parent, f"{names.CHAT} {model}", call.started, attributes, is_call=True)
         self._fail(span, call.error)
         span.end(call.ended)
@@ -176,7 +225,7 @@ class RunSpans:
         started = nanoseconds(answer.started)
         attributes = self._of_turn(traced.judgement)
         if self._with_content:
-            attributes |= content.of_turn(traced.judgement.conversation, answer)
+            attributes |= of_turn(traced.judgement.conversation, answer)
         links = _links(sent for sent in traced.sent if turn_of(sent.at, traced.judgement.conversation) == turn)
         name = f"{names.INVOKE_AGENT} {self.run.app}"
         span = self._child(parent, name, started, attributes, is_call=True, links=links)

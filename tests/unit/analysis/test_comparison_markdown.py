@@ -3,7 +3,7 @@
 from typing import Any
 
 from simeval import compare
-from simeval.analysis.comparison_markdown import comparison_markdown
+from simeval.analysis.comparison_report import comparison_markdown
 from simeval.core.markdown import MOST_BYTES
 from simeval.core.trial import Score
 from simeval.core.version import __version__

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simeval.analysis.comparison import compare
-from simeval.analysis.comparison_markdown import comparison_markdown
-from simeval.analysis.comparison_report import Comparison, encode_comparison
+from simeval.analysis.comparison_report import Comparison, comparison_markdown, encode_comparison
 from simeval.core.trial import Score
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.suite import SuiteResult, encode_suite, with_shares

@@ -9,7 +9,7 @@ import pytest
 
 from simeval.core.setting_field import UserFormat
 from simeval.errors import DefinitionError
-from simeval.extras.proposals.request import ProposalRequest
+from simeval.extras.proposals.proposing import ProposalRequest
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
 from simeval.models.protocol.prompts import (
     AttackTurn,

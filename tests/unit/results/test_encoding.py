@@ -20,8 +20,8 @@ from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialRe
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator, SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict
-from simeval.results.entries import encode_entry
 from simeval.results.suite import SuiteResult, encode_suite
+from simeval.store.journal import encode_entry
 from tests.support.records import NOON, RUN, conversation, message, rated, result
 
 RULE = SuccessRateEvaluator(min_proportion=0.9)

@@ -17,9 +17,8 @@ from simeval.core.licences import JudgeLicence, Stream
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
 from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, cut_off
 from simeval.errors import DefinitionError, StoreError
-from simeval.results.entries import encode_entry
 from simeval.store.database import Database
-from simeval.store.journal import Entry, JsonLinesJournal
+from simeval.store.journal import Entry, JsonLinesJournal, encode_entry
 from simeval.store.licences import keep_licence, licence_under
 from simeval.store.opening import open_journal
 from simeval.store.runs import Runs

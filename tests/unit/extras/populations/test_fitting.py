@@ -7,7 +7,7 @@ import pytest
 
 from simeval import Conversation, Message, fit_users
 from simeval.errors import DefinitionError
-from simeval.extras.populations.users_text import users_text
+from simeval.extras.populations.fitting import users_text
 from simeval.stats.binomial import clopper_pearson
 from simeval.suites import load_suite
 

@@ -5,8 +5,7 @@ import pytest
 from simeval import Conversation, Message
 from simeval.core.setting_field import WritingStyleAxes
 from simeval.extras.populations.axes import AXES
-from simeval.extras.populations.habits import habits_of
-from simeval.extras.populations.spelling import Spelling
+from simeval.extras.populations.habits import Spelling, habits_of
 
 NO_SLIPS = Spelling(frozenset())
 NAMES = [axis.name for axis in AXES]

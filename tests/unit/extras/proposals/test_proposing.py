@@ -8,8 +8,7 @@ import pytest
 from simeval.core.setting_field import RetryConfig
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
-from simeval.extras.proposals.proposing import Proposals, propose
-from simeval.extras.proposals.request import ProposalRequest
+from simeval.extras.proposals.proposing import ProposalRequest, Proposals, propose
 from simeval.extras.proposals.sources import Part
 from simeval.models.protocol.model import Request
 from simeval.testing import ScriptedModel, proposal_reply

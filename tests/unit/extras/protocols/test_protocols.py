@@ -11,8 +11,7 @@ from aiohttp import web
 from simeval.core.conversation import FIRST_TEXT, AppResponse, ChatMessage
 from simeval.errors import DefinitionError
 from simeval.extras.protocols.a2a_app import A2aApp
-from simeval.extras.protocols.agui_app import AguiApp
-from simeval.extras.protocols.json_patch import patched
+from simeval.extras.protocols.agui_app import AguiApp, patched
 from simeval.extras.protocols.mcp_app import McpApp
 from simeval.extras.protocols.responses_app import ResponsesApp
 from simeval.suites.apps.named import app_of

@@ -6,8 +6,7 @@ import pytest
 
 from simeval.errors import DefinitionError
 from simeval.extras.local.classifiers.bias import BiasScorer
-from simeval.extras.local.classifiers.sentiment import SentimentScorer
-from simeval.extras.local.classifiers.sentiment_labels import guessed
+from simeval.extras.local.classifiers.sentiment import SentimentScorer, guessed
 from simeval.extras.local.classifiers.toxicity import ToxicityScorer
 from tests.support.classifiers import FIVE, Written
 
