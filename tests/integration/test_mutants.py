@@ -22,8 +22,10 @@ from simeval.cli.init import APP, SUITE
 from simeval.engine import MutationReport, mutate
 from simeval.errors import DefinitionError
 from simeval.extras.mutate.mutants import STANDARD
+from simeval.models.protocol.model import Request
 from simeval.suites import Step, load_suite
 from simeval.suites.apps.named import app_of
+from simeval.testing import ScriptedModel
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.anyio
@@ -183,6 +185,33 @@ async def test_where_the_unchanged_app_fails_nothing_is_measured_and_that_is_sai
     assert statuses(report) == {"refuses": "not measured"}
     assert "the unchanged app misses these" in report.text()
     assert not report.toothless
+
+
+async def test_a_mutant_of_ones_own_that_breaks_is_not_measured_and_its_error_is_shown() -> None:
+    def broken(answer: str) -> str:
+        raise ValueError(answer[:5])
+
+    report = await report_on(suite(is_right), mutants=[broken, "refuses"])
+
+    assert statuses(report) == {"broken": "not measured", "refuses": "noticed"}
+    assert "broken: ValueError: Hello" in report.text()
+
+
+async def test_a_models_rewriting_takes_the_place_of_the_rules() -> None:
+    asked: list[str] = []
+
+    async def write(request: Request) -> str:
+        asked.append(request.messages()[0]["content"])
+        return str(request.messages()[-1]["content"]).replace("Friday", "Monday")
+
+    engine = Engine("offline/judge", ScriptedModel(write), seed=3, store=None, display="none")
+    report = await mutate(
+        suite(is_right), with_state, engine=engine, mutants=["changes-number", "refuses"], models=True
+    )
+
+    assert statuses(report) == {"changes-number": "noticed", "refuses": "noticed"}
+    assert report.calls == len(asked) > 0
+    assert all("Change one number" in each for each in asked)
 
 
 async def test_a_mutant_of_ones_own_may_look_at_the_messages_and_be_async() -> None:

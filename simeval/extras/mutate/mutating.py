@@ -81,8 +81,8 @@ async def _work(
     def on_open(trials: float, before: int) -> None:
         spent = sum(used.calls for role, used in context.meter.usage().items() if role in OWN_TRIALS)
         foretold.append(spent + trials * spent / max(1, before))
-        whole = total(context.meter.usage()).calls - spent + foretold[0]
-        log.info(f"the unchanged app took {spent:,} model calls; with the mutants it will be about {about(whole)}")
+        more = f"the mutants will take about {about(foretold[0] - spent)} in {trials:,.0f}"
+        log.info(f"the unchanged app took {spent:,} model calls in {before} conversations; {more}")
 
     contest = Contest(
         where="mutate",

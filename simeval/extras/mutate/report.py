@@ -1,6 +1,6 @@
 """The report of a suite that was tested by mutants: those it notices, those it misses, and toothless requirements."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Literal
@@ -26,7 +26,7 @@ LABEL = 50  # characters of a requirement in the table
 LISTED: Mapping[Status, str] = {
     "missed": "missed",
     "open": "open (more trials would tell)",
-    "not measured": "not measured (the unchanged app fails there)",
+    "not measured": "not measured",
     "not applied": "not applied (no conversation to alter)",
 }
 SAID: Mapping[Status, str] = {
@@ -58,9 +58,9 @@ class Noticing:
 class MutantResult:
     """One mutant: the conversations it altered, and those of them that fail by it, by any requirement.
 
-    `measured` are those of the altered ones in which the unchanged app meets a requirement, and `at_most` is the upper
-    bound of the chance that one of them fails. It `was_cut` if the run was stopped. `was` and `became` are an answer of
-    the app and the mutant's in its place.
+    `measured` are those of the altered ones with the score of a requirement that the unchanged app meets, and `at_most`
+    is the upper bound of the chance that one of them fails. It `was_cut` if the run stopped. `problem` is why scores
+    are missing. `was` and `became` are an answer of the app and the mutant's in its place.
     """
 
     name: str
@@ -72,6 +72,7 @@ class MutantResult:
     at_most: float
     noticings: tuple[Noticing, ...]
     was_cut: bool = False
+    problem: str = ""
     was: str = ""
     became: str = ""
 
@@ -166,6 +167,8 @@ class MutationReport(Printable):
         rows = [(each.name, SAID[each.status], _count(each), _by(each)) for each in self.mutants]
         width = line_of(room)
         missed = [line for each in self.missed for line in _at_length(each, width)]
+        why = "the unchanged app misses each requirement that measures it"
+        unmeasured = [f"{each.name}: {one_line(each.problem) or why}" for each in self.of("not measured")]
         blunt = [f"{each.missed} of {each.trials}: {each}" for each in self.requirements if each.is_blunt]
         return "\n".join(
             [
@@ -173,13 +176,11 @@ class MutationReport(Printable):
                 "",
                 render_table(("mutant", "", "failed of altered", "noticed by"), rows, widths=(20, 12, 18), room=room),
                 *_block(f"missed, with how often it fails at most ({1 - self.alpha:.0%} certain):", missed),
-                *_block(
-                    "no mutant makes these requirements fail:",
-                    [indent(f"{each}", 2, width=width) for each in self.toothless],
-                ),
+                *_block("not measured:", _indented(unmeasured, width)),
+                *_block("no mutant makes these requirements fail:", _indented(map(str, self.toothless), width)),
                 *_block(
                     "the unchanged app misses these, so a mutant can hardly be noticed by them:",
-                    [indent(each, 2, width=width) for each in blunt],
+                    _indented(blunt, width),
                 ),
                 "",
                 indent(self._foot, 0, width=width),
@@ -238,6 +239,10 @@ def _at_length(each: MutantResult, width: int) -> list[str]:
             shown = f"{'…' if begin else ''}{one_line(text)[begin:]}"
             lines.append(indent(f"{name}: {shorten(shown, SHOWN)}", 4, width=width))
     return lines
+
+
+def _indented(texts: Iterable[str], width: int) -> list[str]:
+    return [indent(each, 2, width=width) for each in texts]
 
 
 def _block(head: str, lines: Sequence[str]) -> list[str]:
@@ -326,9 +331,10 @@ def _mutant(
         found = zip(*signs(old.judgements, new.judgements, _rules(old), on_app_error), strict=True)
         for before, after, each in zip(old.judgements, new.judgements, found, strict=False):
             if is_altered(before.conversation, after.conversation):
-                is_met_before = any(_met(before, _rules(old), on_app_error))
-                altered, measured = altered + 1, measured + is_met_before
-                failed += is_met_before and 1 in each
+                known = zip(_met(before, _rules(old), on_app_error), each, strict=True)
+                is_measured = any(is_met and sign is not None for is_met, sign in known)
+                altered, measured = altered + 1, measured + is_measured
+                failed += 1 in each
                 example = example if any(example) else _example(after.conversation)
     return MutantResult(
         name=mutant.name,
@@ -340,6 +346,7 @@ def _mutant(
         at_most=clopper_pearson(failed, measured, alpha)[1] if measured else 1.0,
         noticings=noticings,
         was_cut=bool(base[0].run.stopped),
+        problem=next((each.error for scenario in arm for trial in scenario.judgements for each in trial.failures), ""),
         was=example[0],
         became=example[1],
     )
