@@ -1,5 +1,6 @@
 """Commands to begin with: options here, their work in `commands`, which is imported only when it is needed."""
 
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +19,8 @@ from simeval.cli.options import (
     user_option,
 )
 from simeval.core.app_handler import APP_FORMS
+
+_APP = re.compile(r"[\w.-]{2,}:")  # the beginning of an app's name, and of no folder: C: is a drive
 
 MESSAGE_OPTION = click.option(
     "--message",
@@ -147,19 +150,21 @@ def completion(context: click.Context, /, shell: str) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=".")
+@click.argument("folder", metavar="[FOLDER|APP]", default=".")
 @click.option(
     "--app", help=f"The app that the suite is for: {APP_FORMS}.  [default: asked on a terminal, else a new app.py]"
 )
-def init(folder: Path, app: str | None) -> None:
+def init(folder: str, app: str | None) -> None:
     """Write a commented starter suite into FOLDER, for your app or with an app handler to start from.
 
-    An app that is reached by a protocol is probed then, as `simeval try --probe` does; if it does not answer, the
-    suite is written all the same.
+    `simeval init http://localhost:8000/chat` writes one here for that app. An app that is reached by a protocol is
+    probed then, as `simeval try --probe` does; if it does not answer, the suite is written all the same.
     """
     from simeval.cli.init import write_starter
 
-    raise SystemExit(write_starter(folder, app))
+    if app is None and _APP.match(folder):
+        folder, app = ".", folder
+    raise SystemExit(write_starter(Path(folder), app))
 
 
 FIRST_STEPS = (try_, probe, prompts, help_, demo, doctor, completion, schema, init)

@@ -26,6 +26,7 @@ app:
   # headers: {{Authorization: "Bearer ${{MY_KEY}}"}}   # ${{NAME}} is an environment variable
   # reply: $.output.text         # where its answer has the text; by default under reply, answer, content or the like
   # tool_calls: $.output.calls   # and so on: session, context
+  # fail_if: {{success: false}}    # an answer with this is a failure, whatever its status
 """
 
 _UNTIL = """\

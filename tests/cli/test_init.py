@@ -7,8 +7,10 @@ import anyio.to_thread
 import pytest
 
 from simeval.cli.init import write_starter
+from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of
 from simeval.suites.files import load_suite
+from simeval.suites.planning import plan_suite
 from tests.support.command_line import simeval
 from tests.support.protocol_apps import AT, address_of
 from tests.support.protocol_server import ProtocolServer, protocol_server
@@ -62,6 +64,26 @@ def test_a_starter_for_an_agent_names_it_and_imports_nothing(tmp_path: Path) -> 
     assert probed.returncode == 3
     assert "app         openai-agents:Shop" in probed.stdout
     assert "no answer   ModuleNotFoundError: No module named 'agents'" in probed.stdout
+
+
+def test_an_address_in_the_place_of_a_folder_is_the_app(tmp_path: Path) -> None:
+    done = simeval(tmp_path, "init", "http://127.0.0.1:9/chat")
+
+    assert done.returncode == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["suite.yaml"]
+    assert load_suite(str(tmp_path / "suite.yaml")).cast.app == HttpApp(url="http://127.0.0.1:9/chat")
+
+
+def test_a_good_app_most_likely_passes_the_starter(tmp_path: Path) -> None:
+    write_starter(tmp_path, "http://127.0.0.1:9/chat")
+    suite = load_suite(str(tmp_path / "suite.yaml"))
+
+    half_way, good = (plan_suite(list(suite), suite.settings, true_rate=rate).prob_pass for rate in (None, 0.95))
+
+    assert half_way is not None
+    assert half_way >= 0.8
+    assert good is not None
+    assert good >= 0.99
 
 
 def test_what_can_be_no_app_is_refused_and_nothing_written(tmp_path: Path) -> None:

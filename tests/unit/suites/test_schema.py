@@ -60,7 +60,7 @@ def test_suites_that_are_read_fit_it(name: str) -> None:
     ("written", "other"),
     [
         ("sample_size:", "samples:"),
-        ("significance_level:", "alpha:"),
+        ("scenarios:", "alpha: 0.1\nscenarios:"),
         ("scenarios:", "settings: {rpm: 60, max_cost: 2}\nscenarios:"),
         ("scenarios:", "user_simulator_model: offline/user\nscenarios:"),
     ],
