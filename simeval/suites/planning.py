@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simeval.core.settings import DEFAULTS, POWER, Settings
 from simeval.core.terminal import Terminal, counted_of, render_table, show_share
 from simeval.core.validation import of_percent, require, require_level, require_share, require_size, require_whole
-from simeval.evaluators.base import ShareEvaluator
+from simeval.evaluators.base import Evaluator, ShareEvaluator
 from simeval.evaluators.stopping import say_design
 from simeval.stats import binomial, planning
 from simeval.stats.multiple import joint_level
@@ -219,7 +219,8 @@ class SuitePlan:
         known = [each for each in self.forecasts if each.bar is not None and each.true_rate is not None]
         if prod(each.prob_pass or 0.0 for each in known) >= power:
             return None
-        sizes = [_sufficient(each, planning.suite_power(power, len(known))) for each in known]
+        alone = planning.suite_power(power, len(known))
+        sizes = [_sufficient(each.bar or 0.0, each.true_rate or 0.0, each.level, alone) for each in known]
         return max((size for size in sizes if size), default=None) if all(sizes) else None
 
     def advice(self, cost: Callable[[int], str] = lambda _: "") -> str:
@@ -325,11 +326,18 @@ def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) 
     return found.prob_pass, found.expected_n
 
 
-def _sufficient(forecast: RequirementForecast, power: float) -> int | None:
+def sufficient_for(evaluator: Evaluator, power: float = POWER) -> int | None:
+    """Return a sample size with which a good app passes a requirement with this chance; None if it is unknown."""
+    rule = evaluator.rule
+    if not isinstance(rule, ShareEvaluator):
+        return None
+    rate = rule.expected_rate or (1 + rule.required_share) / 2
+    return _sufficient(rule.required_share, rate, evaluator.alpha, power)
+
+
+def _sufficient(bar: float, rate: float, level: float, power: float) -> int | None:
     """Return a sample size, of two digits that count, with which a requirement passes with this chance."""
-    assert forecast.bar is not None
-    assert forecast.true_rate is not None
-    fixed = planning.fixed_sample(forecast.bar, forecast.true_rate, alpha=forecast.level, power=power)
+    fixed = planning.fixed_sample(bar, rate, alpha=level, power=power)
     if fixed is None:
         return None
     size = MORE_IN_TURN * fixed.safe

@@ -82,6 +82,7 @@ def test_a_sample_that_is_too_small_is_told_once_for_all_scenarios(folder: Path)
         "The bot says what it does, 1 and 7 more: cannot be proven with 5 trials, even if every one is met; at least"
     )
     assert named in done.stderr
+    assert re.search(r"are needed; with \d+ a good app passes with 80%", done.stderr)
 
 
 def test_without_an_app_nothing_is_run(folder: Path) -> None:

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, Self
 
 from simeval.core.run_records import Usage, total
-from simeval.core.settings import Settings
+from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import MOST_ANEW
 from simeval.engine.plans.budget import Cost, show_dollars
@@ -497,7 +497,9 @@ def _needed(alike: Sequence[PlanWarning]) -> str:
     needed = sorted({each.needed for each in alike if each.needed is not None})
     if not needed:
         return ""
-    return f"; at least {needed[0]}{f' to {needed[-1]}' if len(needed) > 1 else ''} are needed"
+    least = f"; at least {needed[0]}{f' to {needed[-1]}' if len(needed) > 1 else ''} are needed"
+    enough = max((each.sufficient for each in alike if each.sufficient is not None), default=None)
+    return least if enough is None else f"{least}; with {enough} a good app passes with {show_chance(POWER)}"
 
 
 def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:

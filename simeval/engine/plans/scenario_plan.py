@@ -36,6 +36,7 @@ from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import reason_at, select, whole
 from simeval.store.opening import as_database
 from simeval.suites.fitting import require_in_time
+from simeval.suites.planning import sufficient_for
 from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
 from simeval.suites.selection import PROPOSED
 
@@ -53,13 +54,15 @@ _CHANGED, _TRUSTED = 2, 3  # it passes, but did not the time before, or is new; 
 class PlanWarning:
     """A weakness of a verdict, and its scenario; of one requirement alone with its `label`.
 
-    If there are too few trials for a proof, `needed` is how many it takes; the verdict mentions that, too.
+    If there are too few trials for a proof, `needed` is how many it takes; the verdict mentions that, too. With
+    `sufficient` trials a good app most likely passes.
     """
 
     about: str
     said: str
     label: str = ""
     needed: int | None = None
+    sufficient: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +248,7 @@ class ScenarioPlan(RunPlan):
                 if short := evaluator.shortfall(self.sample_size):
                     trials, needed = short
                     said = evaluator.too_few(counted_of(trials, "trial"))
-                    found.append(PlanWarning(title, said, measure.label, needed))
+                    found.append(PlanWarning(title, said, measure.label, needed, sufficient_for(evaluator)))
                 found += [PlanWarning(title, said, measure.label) for said in evaluator.warnings(self.sample_size)]
         rows = len(self.cases)
         if self.sample_size < rows and self.scenario.case_weights is None:
