@@ -23,9 +23,12 @@ def read_cases(found: object, where: str) -> tuple[Case, ...]:
     """
     if isinstance(found, Mapping):
         raise DefinitionError(where, found=f"found {found!r:.80}", do="give a list of rows, each a mapping")
-    from simeval.datasets.files import table_rows  # most suites have no table
+    if isinstance(found, (list, tuple)):
+        numbered = [(f"row {number}", row) for number, row in enumerate(found, 1)]
+    else:
+        from simeval.datasets.files import table_rows  # most suites have no table in a file
 
-    numbered = table_rows(found)
+        numbered = table_rows(found)
     for place, row in numbered:
         do = "give a mapping of columns to values, such as {nights: 2, total: 270}"
         require(isinstance(row, Mapping) and bool(row), f"{where}: {place}", found=row, do=do)
