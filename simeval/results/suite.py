@@ -408,7 +408,9 @@ class ScenarioResult(Printable):
         return SuiteResult((self,), self.run)
 
     def __repr__(self) -> str:
-        return f"<ScenarioResult {self.title!r}: {self.outcome}, {counted_of(self.trials, 'trial')}>"
+        return (
+            f"<ScenarioResult {self.title!r}: {self.outcome}, {counted_of(self.trials, 'trial')}{_first_fault(self)}>"
+        )
 
 
 EvaluationResult = ScenarioResult  # its name in SigmaEval
@@ -517,7 +519,17 @@ class SuiteResult(Printable, Sequence[ScenarioResult]):
         return run_text(self.document("worst"), printed())
 
     def __repr__(self) -> str:
-        return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}>"
+        worst = next((each for each in self if each.decides and each.outcome == self.outcome), None)
+        fault = "" if worst is None else _first_fault(worst)
+        return f"<SuiteResult of run {self.run.run_id}: {self.outcome}, {counted_of(len(self), 'scenario')}{fault}>"
+
+
+def _first_fault(found: ScenarioResult) -> str:
+    """Return the sentence of the first requirement that made a scenario's outcome, which is no pass; else empty."""
+    if found.passed:
+        return ""
+    requirements = [one for each in found.expectations for one in each.document().verdicts]
+    return next((f": {each.said}" for each in requirements if each.outcome == found.outcome), "")
 
 
 def concluded(title: str, expectations: Sequence[ExpectationResult], users: UserConduct | None = None) -> Concluded:

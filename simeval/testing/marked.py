@@ -16,6 +16,8 @@ from simeval.core.trial import Verdict
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.document import RunDocument
+from simeval.results.failures import told_kinds
+from simeval.results.screen.report import WORST_FIRST
 from simeval.results.suite import SuiteResult
 from simeval.results.text import meets_gate
 from simeval.suites.apps.named import app_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 # a test leaves no files behind, unless asked to, and writes no progress between the lines of pytest
 IN_TESTS = DEFAULTS.overridden({"store": None, "display": "none"})
 MARKED = "@pytest.mark.simeval"
+OPEN = "neither a pass nor a fail is proven"
 DO = "write simeval(SCENARIO, app=HANDLER), with a ScenarioTest, a list of them, or the path of a suite file"
 
 
@@ -91,25 +94,32 @@ class MarkedTests:
         return found
 
     def reports(self, run: RunDocument) -> Iterator[VerdictReport]:
-        """Return a report for each verdict of a run."""
-        for scenario in run.scenarios:
-            for place, expectation in enumerate(scenario.expectations):
-                for verdict in expectation.verdicts:
-                    fails = scenario.decides and not meets_gate(verdict.outcome, run.gate)
-                    worst = scenario.shown_worst(place) if fails else ""
-                    within = f"; the true value is within {verdict.range}" if verdict.range else ""
-                    text = "\n".join(part for part in (verdict.said + within, verdict.explanation, worst) if part)
-                    name = f"{scenario.title}: {expectation.label}: {verdict.evaluator}"
-                    yield VerdictReport(name, text, fails, skips=not fails and not verdict.passed)
+        """Return a report for each verdict of a run, the worst first."""
+        found = [
+            (scenario, place, expectation, verdict)
+            for scenario in run.scenarios
+            for place, expectation in enumerate(scenario.expectations)
+            for verdict in expectation.verdicts
+        ]
+        for scenario, place, expectation, verdict in sorted(found, key=lambda each: WORST_FIRST.index(each[3].outcome)):
+            fails = scenario.decides and not meets_gate(verdict.outcome, run.gate)
+            worst = scenario.shown_worst(place) if fails else ""
+            within = f"; the true value is within {verdict.range}" if verdict.range else ""
+            said = f"{OPEN}: {verdict.said}" if verdict.outcome == "inconclusive" else verdict.said
+            kinds = told_kinds(expectation.kinds) if fails else []
+            text = "\n".join(part for part in (said + within, verdict.explanation, *kinds, worst) if part)
+            name = f"{scenario.title}: {expectation.label}: {verdict.evaluator}"
+            yield VerdictReport(name, text, fails, skips=not fails and not verdict.passed)
 
     def properties(self, run: RunDocument) -> Iterator[tuple[str, str]]:
         """Return the properties of a test's report: a line for each scenario, and the figures of its verdicts."""
         cost = total(run.usage).cost_usd
         spent = f", ${cost:.2f}" if cost and len(run.scenarios) == 1 else ""  # it is that of the whole run
         kept = "" if self._settled(self.project.settings).store is None else f", run {run.run_id}"
-        for scenario in run.scenarios:
+        for scenario in sorted(run.scenarios, key=lambda each: WORST_FIRST.index(each.outcome)):
             held = counted_of(scenario.trials, "conversation")
-            yield "simeval", f"{scenario.title}: {scenario.outcome} ({held}{spent}{kept})"
+            outcome = f"{scenario.outcome}, {OPEN}" if scenario.outcome == "inconclusive" else scenario.outcome
+            yield "simeval", f"{scenario.title}: {outcome} ({held}{spent}{kept})"
             for expectation in scenario.expectations:
                 for verdict in expectation.verdicts:
                     yield f"{scenario.title}: {expectation.label}", _figures(verdict)

@@ -20,6 +20,7 @@ MARKER = "simeval"
 SAID = "simeval"  # the property of a test with its lines in the summary
 SAMPLES, SEED, STORE, GATE = "--simeval-samples", "--simeval-seed", "--simeval-store", "--simeval-gate"
 HTML = "--simeval-html"
+COLOURS = {"pass": "green", "inconclusive": "yellow"}  # of a scenario's line by its outcome; others are red
 _OWN = {"subtests", "simeval_result", "request"}
 _ALONE = ("skip", "skipif")  # a test with one of these runs only if it is not skipped
 
@@ -128,7 +129,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if said:
         terminalreporter.section("simeval")
     for (nodeid, _), text in said.items():
-        terminalreporter.write_line(f"{nodeid}: {text}")
+        outcome = text.rpartition(" (")[0].rpartition(": ")[2].partition(",")[0]
+        terminalreporter.write_line(f"{nodeid}: {text}", **{COLOURS.get(outcome, "red"): True})
 
 
 @pytest.fixture

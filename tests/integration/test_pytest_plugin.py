@@ -97,6 +97,7 @@ def test_an_inconclusive_verdict_fails_its_test_unless_the_gate_lets_it_through(
     lenient = project.runpytest("-v", "--simeval-samples", "2", "--simeval-gate", "not_fail")
 
     strict.assert_outcomes(failed=2)
+    assert "neither a pass nor a fail is proven: tracks in 2 of 2 conversations" in strict.stdout.str()
     assert lenient.ret == 0
     lenient.stdout.fnmatch_lines(["*SUBSKIPPED[[]Bot tracks a parcel: tracks: *"])
 

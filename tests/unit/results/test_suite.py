@@ -302,6 +302,9 @@ def test_a_repr_is_a_line_however_much_there_is() -> None:
 
     assert repr(one) == "<ScenarioResult 'A scenario': pass, 30 trials>"
     assert repr(SuiteResult((one,) * 200, RUN)) == "<SuiteResult of run run-1: pass, 200 scenarios>"
+    assert repr(rated(*[1] * 30)) == (
+        "<ScenarioResult 'A scenario': fail, 30 trials: it works in 0 of 30 conversations; required: 90%>"
+    )
     assert repr(one.expectations[0]) == "<ExpectationResult 'it works': pass, 30 trials>"
     assert repr(one.conversations[0]) == "<Conversation of 2 messages, ended: recorded>"
     assert repr(Settings(sample_size=50)) == "Settings(sample_size=50)"
