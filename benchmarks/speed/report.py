@@ -15,21 +15,15 @@ from tempfile import TemporaryDirectory
 
 from simeval.core.conversation import Conversation
 from simeval.results.suite import SuiteResult
-from tests.support.golden import SHARED, rows_of
-from tests.support.records import conversation
+from tests.support.golden import rows_of
 from tests.support.reported import many, tau_talk
 
 PER_SCENARIO = 100
-WORDS = ("order", "return", "label", "jacket", "tent", "refund", "colleague", "number", "status", "please", "shipped")
 
 
 def talks() -> list[tuple[Conversation, bool]]:
-    """Return conversations of tau-bench where they are at hand, or made-up ones: 12 messages of 30 words."""
-    if (SHARED / "data" / "public_tau_airline.jsonl.gz").exists():
-        return [tau_talk(row) for row in rows_of("public_tau_airline")]
-    chance = random.Random(7)
-    made = [conversation(*(" ".join(chance.choices(WORDS, k=30)) for _ in range(12))) for _ in range(200)]
-    return [(each, chance.random() < 0.9) for each in made]
+    """Return conversations of tau-bench."""
+    return [tau_talk(row) for row in rows_of("public_tau_airline")]
 
 
 def result_of(trials: int) -> SuiteResult:

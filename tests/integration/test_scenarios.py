@@ -15,7 +15,7 @@ from simeval import AppResponse, Engine, SuiteResult
 from simeval.suites.files import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
-TAU_TASKS = ROOT.parent / "shared" / "data" / "tau_tasks.jsonl.gz"
+TAU_TASKS = ROOT / "tests" / "data" / "public" / "tau_tasks.jsonl.gz"
 TASK = {
     "id": "shop-1",
     "given": "Your name is Ana.",
@@ -265,8 +265,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_all_of_tau_bench_becomes_a_suite(tmp_path: Path) -> None:
-    if not TAU_TASKS.exists():
-        pytest.skip("the tau-bench task definitions (tau_tasks.jsonl.gz) are not here, so they were not converted")
     out = tmp_path / "suite.yaml"
 
     code, _ = convert(str(TAU_TASKS), str(out))

@@ -40,6 +40,7 @@ def engine(base_url: str, road: str, judge: str = "offline/judge", **settings: A
     """Return an engine whose user is the model; bounded so that a reply takes seconds."""
     defaults: dict[str, Any] = {
         "model_options": {"api_base": base_url, "api_key": "none"},
+        "user_format": "text",  # a line, and no object that is asked for again where it is cut
         "user_options": {"max_tokens": 60},
         "judge_options": {"max_tokens": 100},
         "app_options": {"max_tokens": 24},
@@ -60,7 +61,9 @@ def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
 
 
 async def test_every_trial_ends_with_a_reason_and_every_call_is_counted(base_url: str, road: str) -> None:
-    result = await engine(base_url, road).evaluate(replace(SCENARIO, sample_size=1), f"{road}/{NAME}")
+    result = await engine(base_url, road, user_format="json").evaluate(
+        replace(SCENARIO, sample_size=1), f"{road}/{NAME}"
+    )
 
     usage = result.run.usage
     assert result.trials == 1
@@ -105,7 +108,8 @@ async def test_a_model_that_cannot_judge_passes_nothing(
     async def app(message: str) -> str:
         return "I'd love to take a bite of this lemon and honey!"
 
-    judging = engine(base_url, road, judge=f"{road}/{NAME}", **settings)
+    twice = RetryConfig(max_attempts=2, backoff_multiplier=0)
+    judging = engine(base_url, road, judge=f"{road}/{NAME}", retry_config=twice, **settings)
     result = await judging.evaluate(replace(SCENARIO, then=then), app)
 
     assert not result.passed

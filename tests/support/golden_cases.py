@@ -1,4 +1,4 @@
-"""Cases recorded from other systems, in the folder `shared`; tests of them are skipped where it is not there."""
+"""Cases recorded from other systems."""
 
 import json
 from functools import cache
@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.golden import SHARED
+from tests.support.golden import DATA
 
 TOLERANCE = 1e-9
 
 
 @cache
 def cases_in(name: str) -> dict[str, dict[str, Any]]:
-    """Return the cases of a file by their ids; empty where the folder is not there."""
-    path = SHARED / "golden" / f"{name}.json"
-    if not path.exists():
-        return {}
-    return {case["id"]: case for case in json.loads(path.read_text(encoding="utf-8"))["cases"]}
+    """Return the cases of a file by their ids."""
+    text = (DATA / "golden" / f"{name}.json").read_text(encoding="utf-8")
+    return {case["id"]: case for case in json.loads(text)["cases"]}
 
 
 def ids(system: str, *numbers: int) -> frozenset[str]:
@@ -26,9 +24,6 @@ def ids(system: str, *numbers: int) -> frozenset[str]:
 
 
 def chosen(name: str, wanted: frozenset[str]) -> list[Any]:
-    """Return cases of a file as pytest parameters: one that is skipped where there are none."""
+    """Return cases of a file as pytest parameters."""
     found = cases_in(name)
-    skip = pytest.mark.skip(reason=f"no cases of {name}: the folder 'shared' is not beside the repository")
-    if not found:
-        return [pytest.param(None, id=name, marks=skip)]
     return [pytest.param(found[each], id=each) for each in sorted(wanted)]

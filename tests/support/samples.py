@@ -1,25 +1,21 @@
-"""Log files for tests: real ones of a folder `shared` beside the repository, and small ones that are written."""
+"""Log files for tests: real ones, and small ones that are written."""
 
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import Dataset, Example
 from simeval.datasets.records import ImportedLog
 from simeval.extras.importers.registry import import_log
-from tests.support.golden import SHARED
+from tests.support.golden import DATA
 
-SAMPLES = SHARED / "data" / "formats"
+SAMPLES = DATA / "formats"
 
 
 def sample(name: str) -> Path:
-    """Return a real log file, or skip the test that asks."""
-    if not SAMPLES.exists():
-        pytest.skip(f"no sample {name}: the folder 'shared' is not beside the repository")
+    """Return a real log file."""
     return SAMPLES / name
 
 

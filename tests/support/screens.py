@@ -7,7 +7,7 @@ from simeval import AppResponse, Engine
 from simeval.analysis import Comparison, compare
 from simeval.core.conversation import Conversation, Message
 from simeval.core.run_records import Usage
-from simeval.core.trial import Score
+from simeval.core.trial import Score, TrialResult
 from simeval.evaluators.scores import RatingAverageEvaluator, SuccessRateEvaluator
 from simeval.results.document import RunDocument
 from simeval.results.suite import ScenarioResult, SuiteResult
@@ -27,8 +27,15 @@ async def demo() -> RunDocument:
     judged = Usage(calls=280, prompt_tokens=9876, completion_tokens=1234, cost_usd=0.0123)
     usage = {"judge": judged, "user": Usage(calls=9)}
     run = replace(found.run, run_id="20260102-030405-abcdef", seconds=0.8, usage=usage)
-    page = replace(found, run=run).document("worst")
+    timeless = [replace(each, judgements=[*map(_answered_at_once, each.judgements)]) for each in found]
+    page = SuiteResult(tuple(timeless), run).document("worst")
     return replace(page, app="scenarios.support_bot:handle")
+
+
+def _answered_at_once(judgement: TrialResult) -> TrialResult:
+    """Return a trial without its seconds, which a busy machine makes long enough to be shown."""
+    messages = tuple(replace(each, seconds=0.0) for each in judgement.conversation.messages)
+    return replace(judgement, conversation=replace(judgement.conversation, messages=messages))
 
 
 async def compared() -> Comparison:

@@ -1,6 +1,5 @@
 """Comparison of two runs of a suite: what it concludes on a share of good trials."""
 
-import json
 from math import comb
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from simeval import compare
 from simeval.stats.paired import mcnemar, paired_not_worse
 from simeval.stats.two_sample import fisher, not_worse
-from tests.support.golden import SHARED, rows_of
+from tests.support.golden import reference_numbers, rows_of
 from tests.support.results import pairs, run, scenario, share, shares
 
 MIXED = st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), min_size=1, max_size=70)
@@ -221,7 +220,7 @@ def test_a_run_without_trials_is_unclear() -> None:
 
 def test_real_pairs_give_the_published_numbers() -> None:
     rows = rows_of("public_tau2_ab_sft")
-    reference = json.loads((SHARED / "data" / "public_reference_numbers.json").read_text())["tau2_ab_sft"]
+    reference = reference_numbers("tau2_ab_sft")
     configs = [config for config in reference if config != "ALL"]
     base, tuned = (
         run(*[scenario(share(rewards(rows, config, arm)), title=config) for config in configs], run_id=arm)

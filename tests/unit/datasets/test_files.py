@@ -12,9 +12,9 @@ import pytest
 from simeval.datasets.dataset import Example
 from simeval.datasets.files import dataset_of, read_dataset, write_dataset
 from simeval.errors import DefinitionError, StoreError
-from tests.support.golden import SHARED
 from tests.support.records import conversation
 from tests.support.rows import ROWS, json_lines, written
+from tests.support.samples import sample
 
 EXAMPLES = [
     Example(
@@ -239,18 +239,10 @@ def test_a_dataset_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["kept.jsonl"]
 
 
-def shared(name: str) -> Path:
-    """Return a file of the folder of real data, or skip the test that asks."""
-    path = SHARED / "data" / name
-    if not path.exists():
-        pytest.skip(f"no {name}: the folder 'shared' is not beside the repository")
-    return path
-
-
 def test_real_files_are_read() -> None:
-    tuning = read_dataset(shared("formats/openai_chat/toy_chat_fine_tuning.jsonl"))
+    tuning = read_dataset(sample("openai_chat/toy_chat_fine_tuning.jsonl"))
     replies = read_dataset(
-        shared("formats/csv/promptfoo_customer_support_tests.csv"), inputs="customer_message", recorded="reply"
+        sample("csv/promptfoo_customer_support_tests.csv"), inputs="customer_message", recorded="reply"
     )
 
     assert (tuning.size, tuning.kind, tuning.columns) == (5, "chat", ("reference", "messages"))

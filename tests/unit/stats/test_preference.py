@@ -1,6 +1,5 @@
 """Preference between versions judged side by side."""
 
-import json
 from math import comb, exp, log
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.preference import Ranking, bradley_terry, bradley_terry_intervals, preferences
-from tests.support.golden import SHARED, cases_of, rows_of
+from tests.support.golden import cases_of, reference_numbers, rows_of
 
 ANSWERS = st.sampled_from(["A", "B", "tie"])
 PAIRS = st.lists(st.tuples(ANSWERS, ANSWERS), max_size=40)
@@ -60,7 +59,7 @@ def test_strengths_equal_the_reference(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("judge", JUDGES)
 def test_the_position_bias_of_recorded_judges_equals_the_published_one(judge: str) -> None:
     rows = [row["judges"][judge] for row in rows_of("public_llmbar") if judge in row["judges"]]
-    expected = json.loads((SHARED / "data" / "public_reference_numbers.json").read_text("utf-8"))["llmbar"][judge]
+    expected = reference_numbers("llmbar")[judge]
     parsed = [(one, other) for one, other in rows if one is not None and other is not None]
 
     found = preferences([("AB"[one - 1], "AB"[other - 1]) for one, other in parsed])

@@ -10,7 +10,7 @@ from benchmarks.users.transcripts import Recorded, load
 from simeval.core.conversation import Conversation, Ending, Message, UserFaultKind
 from simeval.engine.users.faults import KINDS, find_faults, with_faults
 from simeval.suites.scenario import Expectation, ScenarioTest
-from tests.support.golden import SHARED
+from tests.support.golden import BESIDE
 from tests.support.records import conversation
 from tests.support.suites import SUCCESS, scenario
 
@@ -152,9 +152,9 @@ def test_faults_are_noted_on_the_messages_that_show_them() -> None:
 
 @cache
 def recorded() -> tuple[Recorded, ...]:
-    if not (SHARED / "data").exists():
+    if not BESIDE.exists():
         pytest.skip("no transcripts: the folder 'shared' is not beside the repository")
-    return tuple(talk for talks in load(SHARED / "data").values() for talk in talks)
+    return tuple(talk for talks in load(BESIDE).values() for talk in talks)
 
 
 @cache

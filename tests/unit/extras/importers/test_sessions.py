@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from simeval.extras.importers.registry import import_log
-from tests.support.golden import SHARED
+from tests.support.golden import DATA
 from tests.support.samples import imported, said
 
 
@@ -68,11 +68,7 @@ def test_a_line_that_is_no_turn_is_reported_and_the_rest_is_imported(tmp_path: P
 
 
 def test_the_demo_of_alignmenter_is_ten_sessions() -> None:
-    path = SHARED / "data" / "public_alignmenter_demo.jsonl.gz"
-    if not path.exists():
-        pytest.skip("no demo of Alignmenter: the folder 'shared' is not beside the repository")
-
-    log = import_log(path)
+    log = import_log(DATA / "public" / "public_alignmenter_demo.jsonl.gz")
 
     assert (log.format, len(log.dataset), log.problems) == ("sessions", 10, ())
     assert sum(len(each) for each in said(log.dataset)) == 60
