@@ -12,7 +12,6 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of every command; set before NumPy is loaded
 
 import pytest
-import tqdm
 from hypothesis import settings
 
 from simeval.store.database import Database
@@ -54,7 +53,6 @@ def _no_real_models() -> Iterator[None]:
         patch.delenv("GITHUB_STEP_SUMMARY", raising=False)  # the tests' runs are not what a job is about
         for name in ("COLUMNS", "LINES"):  # what tests are run by would say how wide a terminal is
             patch.delenv(name, raising=False)
-        patch.setattr(tqdm.tqdm, "monitor_interval", 0)  # its thread would outlast the test that began it
         for name in list(os.environ):
             if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_ACCESS_KEY")):
                 patch.delenv(name)

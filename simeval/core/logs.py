@@ -117,7 +117,7 @@ def configure_logging(
     prompt, reply, transcript and judge's reasoning. Calling it again replaces the earlier display.
     """
     logger = logging.getLogger(LOGGER)
-    handler = _BesideTheBar()
+    handler = _ToStandardError()
     handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
     logger.handlers[:] = [handler]
     logger.setLevel(level)
@@ -143,18 +143,16 @@ def set_log_level(level: Level) -> None:
     logging.getLogger(DETAILS).setLevel(logging.NOTSET if named == "DEBUG" else logging.WARNING)
 
 
-class _BesideTheBar(logging.Handler):
-    """Writes to standard error without tearing a progress bar that is being shown there; `warned` has the warnings."""
+class _ToStandardError(logging.Handler):
+    """Writes to standard error, whatever that is at the time; `warned` has the warnings."""
 
     def __init__(self) -> None:
         super().__init__()
         self.warned: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        from tqdm import tqdm  # 20 ms, and most commands log nothing
-
         self.warned += [event_of(record)] if record.levelno == logging.WARNING else []
-        written(sys.stderr, partial(tqdm.write, self.format(record), file=sys.stderr))
+        written(sys.stderr, partial(sys.stderr.write, f"{self.format(record)}\n"))
 
 
 class _JsonFormatter(logging.Formatter):

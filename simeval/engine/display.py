@@ -1,4 +1,4 @@
-"""How far a run has come: a screen of its own, one bar for all of it, or a line in the log now and then.
+"""How far a run has come: a screen of its own, or a line in the log now and then.
 
 The live screen: a line for each scenario, and below them the run's work, waits and costs.
 
@@ -9,8 +9,8 @@ import logging
 import os
 import sys
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
@@ -18,7 +18,6 @@ from time import monotonic
 from typing import Any, Literal, Self, TextIO
 
 import anyio
-from tqdm import tqdm
 
 from simeval.core.logs import LOGGER, log
 from simeval.core.run_records import Usage
@@ -44,11 +43,10 @@ LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 BEGIN, END = "\x1b[?2026h\x1b[0m\x1b(B\x1b[H", "\x1b[J\x1b[?2026l"  # shown at once, by terminals that can
 MOST_KEPT = 1_000_000  # characters of output printed meanwhile
 
-BAR_SECONDS = 1.0  # between updates of the text behind the bar
 FRAME_SECONDS = 0.5
 LINE_SECONDS = 30.0
 
-Form = Literal["screen", "bar", "lines", "nothing"]
+Form = Literal["screen", "lines", "nothing"]
 
 
 @dataclass(slots=True)
@@ -419,10 +417,6 @@ def _size_of(stream: TextIO) -> tuple[int, int]:
     return size.columns or 80, size.lines or 24
 
 
-class _Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs only
-    monitor_interval = 0  # no thread of its own: the bar is redrawn as trials are concluded
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """The observable state of a run at any time; `heading` names it, `most_calls` is a model's limit."""
@@ -436,18 +430,15 @@ class Look:
 
 
 class Progress:
-    """Counts concluded trials; `advance` also takes trials off the total that will not be run."""
+    """Counts the concluded ones of `total` trials, and shows how far they have come in the form of `display`."""
 
-    def __init__(self, bar: _Bar, form: Form) -> None:
-        self._bar, self._form = bar, form
-        self._total, self._concluded = int(bar.total or 0), 0
+    def __init__(self, total: int, display: Display | None) -> None:
+        self._total, self._concluded, self._form = total, 0, form_of(display)
 
     def advance(self, concluded: int, dropped: int) -> None:
-        """Move the bar by `concluded` trials and shorten it by `dropped`."""
+        """Count `concluded` trials, and take `dropped` ones off the total, which will not be run."""
         self._concluded += concluded
         self._total -= dropped
-        self._bar.total = self._total
-        self._bar.update(concluded)
 
     @asynccontextmanager
     async def watched(self, look: Look) -> AsyncIterator[None]:
@@ -457,15 +448,13 @@ class Progress:
         """
         pace = Throughput()
         pace.note(anyio.current_time(), trials=self._concluded, calls=look.usage().calls)
-        shows = {"screen": self._keep_the_screen, "bar": self._keep_the_bar, "lines": self._write_lines}
         async with anyio.create_task_group() as tasks:
             if self._form != "nothing":
-                tasks.start_soon(shows[self._form], look, pace)
+                tasks.start_soon(self._keep_the_screen if self._form == "screen" else self._write_lines, look, pace)
             try:
                 yield
             finally:
                 tasks.cancel_scope.cancel()
-                self._bar.set_postfix_str(show_calls(look.usage()))  # the last state stays on the screen
 
     async def _keep_the_screen(self, look: Look, pace: Throughput) -> None:
         began = monotonic()
@@ -494,11 +483,6 @@ class Progress:
             messages=messages,
         )
 
-    async def _keep_the_bar(self, look: Look, pace: Throughput) -> None:  # noqa: ARG002
-        while True:
-            self._bar.set_postfix_str(f"{show_calls(look.usage())}, {look.in_flight()} in flight")
-            await anyio.sleep(BAR_SECONDS)
-
     async def _write_lines(self, look: Look, pace: Throughput) -> None:
         while True:
             await anyio.sleep(LINE_SECONDS)
@@ -517,29 +501,18 @@ class Progress:
         return ", ".join(parts)
 
 
-@contextmanager
-def progress_of(total: int, display: Display | None) -> Iterator[Progress]:
-    """Count `total` trials, and show how far they have come, in the form that `display` names."""
-    form = form_of(display)
-    with _Bar(total=total, unit="trial", disable=form != "bar", file=sys.stderr, dynamic_ncols=True) as bar:
-        yield Progress(bar, form)
-
-
 def form_of(display: Display | None) -> Form:
-    """Return the form of a run's display: "plain" is a bar on a terminal, and lines elsewhere; "log" lines anywhere.
+    """Return the form of a run's display: "plain" means lines, and "log" the same, as older versions call it.
 
-    By default it is shown if the log shows INFO: live on a terminal, unless the log is detailed or a CI job only looks
-    like a terminal, and else plain.
+    By default it is live on a terminal if the log shows INFO, unless the log is detailed or a CI job only looks like a
+    terminal, and else plain.
     """
-    is_terminal = sys.stderr.isatty()
     if display is None:
         shows = logging.getLogger(LOGGER)
         if not shows.isEnabledFor(logging.INFO):
             return "lines"  # which nobody sees, unless the level is lowered
         is_busy = shows.isEnabledFor(logging.DEBUG) or bool(os.environ.get("CI"))
         display = "plain" if is_busy else "live"
-    if display == "live" and is_terminal and os.environ.get("TERM", "dumb") != "dumb":
+    if display == "live" and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         return "screen"
-    if display in ("live", "plain"):
-        return "bar" if is_terminal else "lines"
-    return "lines" if display == "log" else "nothing"
+    return "nothing" if display == "none" else "lines"

@@ -11,7 +11,7 @@ from simeval.core.event_loops import watching
 from simeval.core.garbage import collected_seldom
 from simeval.core.logs import details, log
 from simeval.core.run_records import total
-from simeval.engine.display import Look, progress_of
+from simeval.engine.display import Look, Progress
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand
 from simeval.engine.parts import RunParts
@@ -50,7 +50,7 @@ async def carry_out(context: RunContext, spec: RunSpec[R]) -> R:
     trials = sum(plan.sample_size for plan in plans)
     async with AsyncExitStack() as stack:
         stack.enter_context(collected_seldom())
-        progress = stack.enter_context(progress_of(trials, context.settings.display))
+        progress = Progress(trials, context.settings.display)
         demand = stack.enter_context(Demand(len(plans), largest=trials, shared=context.shared.in_flight))
         executor = await stack.enter_async_context(spec.executor(run, demand, known))
         executor = await stack.enter_async_context(parts.around(executor, run, demand))

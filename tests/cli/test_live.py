@@ -181,13 +181,11 @@ def test_none_writes_nothing_to_standard_error(folder: Path, gate: Gate) -> None
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("display", "bar"), [("plain", True), ("log", False)])
-def test_plain_is_a_bar_and_log_is_lines_alone(folder: Path, gate: Gate, display: str, bar: bool) -> None:
+def test_plain_has_no_screen_of_its_own(folder: Path, gate: Gate) -> None:
     gate.let(ALL)
 
-    with in_terminal(folder, *run("suite.yaml", "--display", display)) as session:
+    with in_terminal(folder, *run("suite.yaml", "--display", "plain")) as session:
         status = session.ended()
 
     assert status == 0
     assert ENTER.encode() not in session.raw
-    assert (b"trial/s" in session.raw) == bar

@@ -1,6 +1,6 @@
 """The licence of a run's judges: looked up in the store before the first call, and named in the record.
 
-Its material, right answers and near misses made from the expectation, was written  for this, in each of `LANGUAGES`;
+Its material, right answers and near misses made from the expectation, was written for this, in each of `LANGUAGES`;
 with any change raise `material.VERSION`. Each situation gives two right answers, one plain and one in courtesy, and two
 near misses by one rule.
 """
