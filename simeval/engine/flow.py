@@ -207,7 +207,7 @@ class TrialSlots:
 
     def __init__(self, shared: anyio.Semaphore) -> None:
         self._shared, self.taken = shared, 0
-        self._given_back = anyio.Event()
+        self._given_back: anyio.Event | None = None  # if somebody waits for one
 
     async def take(self) -> None:
         """Wait for a free place."""
@@ -218,11 +218,12 @@ class TrialSlots:
         """Free one place."""
         self.taken -= 1
         self._shared.release()
-        self._given_back.set()
-        self._given_back = anyio.Event()
+        if self._given_back is not None:
+            self._given_back.set()
 
     async def wait_for_one(self) -> None:
         """Wait until a place is given back."""
+        self._given_back = anyio.Event()
         await self._given_back.wait()
 
     def give_back_all(self) -> None:

@@ -6,6 +6,7 @@ A plain function becomes a scorer with `@scorer`; a class inherits `Scorer` and 
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from types import MethodType
@@ -275,7 +276,7 @@ class Scorer:
         call = partial(self.function, **self.arguments(columns))
         if self.is_at_once:
             return call()
-        with anyio.move_on_after(self.timeout_seconds):
+        with nullcontext() if self.timeout_seconds is None else anyio.move_on_after(self.timeout_seconds):
             result = call() if inspect.iscoroutinefunction(self.function) else await run_sync(call)
             return await result if inspect.isawaitable(result) else result
         raise TimeoutError(f"no score within {in_words(self.timeout_seconds or 0)}")

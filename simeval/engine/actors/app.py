@@ -329,7 +329,7 @@ class App:
         """Ask the app once. Where it could not be asked, its state is as it was `before`."""
         started = datetime.now(UTC)
         in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
-        watched = nullcontext() if self.silence is None else self.silence.asking()
+        watched = nullcontext() if self.silence is None or self.silence.is_over else self.silence.asking()
         waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
         limit = anyio.move_on_after(
             None if self.is_model else self.timeout_seconds
