@@ -31,6 +31,11 @@ i'm done | im done | we're done | i'm all set | im all set | we're all set | all
 i've got to go
 i gotta go | gotta go | i must go | have a good one | have a great one | have a nice one | good night | you too
 same to you
+that settles it | that answers my question | that answers everything | everything is clear | i have everything i need
+dann ist alles geklärt | damit ist alles geklärt | alles geklärt | dann weiß ich bescheid | dann ist alles klar
+tout est clair | tout est réglé | c'est réglé | todo aclarado | queda todo claro | todo claro | ya está todo
+tutto chiaro | tutto risolto | è tutto chiaro | tudo certo | tudo resolvido | tudo esclarecido | dan is alles duidelijk
+解決しました | よく分かりました | 都清楚了 | 问题解决了 | كل شيء واضح
 rest of your day | rest of your evening | best regards | kind regards | regards | best wishes | all the best
 signing off
 tschüss | tschüß | tschüssi | tschau | auf wiedersehen | auf wiederhören | bis bald | bis dann | bis später

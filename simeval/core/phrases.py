@@ -14,7 +14,7 @@ digit): each text that the pattern matches has one, so that few patterns are tri
     first person, third person      "I want", "she wants"
     value                           a weekday, a month, an amount, a time, a number of three digits
     purchase                        an order, or its parcel
-    asks when, tells when           a question for a time; a day, a time or a span (and the same of prices)
+    asks when, tells when           a question for a time; a day, a time or a span (the same of prices, and of a yes)
     pushes back                     a user does not accept the app's reply as it is
     own name, given name            somebody gives a name; a scenario has one
     language name                   a language is named: the one that the row has as its own
@@ -213,6 +213,7 @@ _AKIN = tuple(
         "invoice receipt bill",
         "insured insurance insure",
         "luggage bag bags baggage suitcase",
+        "collect collected pick pickup fetch",
         "discount voucher coupon code deal reduction off",
     )
 )

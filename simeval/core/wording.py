@@ -119,6 +119,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _IDEOGRAPHS = re.compile(r"[\u3400-\u9fff]{2,}")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 _NAME = re.compile(r"[a-z0-9]*[0-9][a-z0-9]*")
+_ASKING = frozenset(["什么", "怎么", "多少", "时候", "请问", "可以", "知道"])  # pairs that are about nothing
 _KATAKANA_LETTERS, _SHORTEST_TOPIC = 3, 4
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
 _SPOKEN_LINE = re.compile(r"\W*(?P<name>[^\W\d_][^:：.!?。？！,;\n]{0,24})[:：]\s*\S.*[.!?。？！؟]\W*$")
@@ -175,7 +176,8 @@ def topics(text: str) -> frozenset[str]:
 def _topics_of(word: str) -> frozenset[str]:
     found = set(_NAME.findall(word))
     if not word.isascii():
-        found.update("".join(pair) for run in _IDEOGRAPHS.findall(word) for pair in pairwise(run))
+        pairs = {"".join(pair) for run in _IDEOGRAPHS.findall(word) for pair in pairwise(run)}
+        found.update(pairs - _ASKING)
         found.update(run[:_KATAKANA_LETTERS] for run in _KATAKANA.findall(word))
     bare, letters = (word.removeprefix("ال"), 4) if "\u0600" <= word[0] <= "\u06ff" else (word, 5)
     is_told = len(bare) >= _SHORTEST_TOPIC and not _UNSPACED.search(word) and not _NAME.search(word)

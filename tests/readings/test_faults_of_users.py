@@ -18,7 +18,7 @@ from simeval.engine.users.state import read_state
 
 USERS = Path(__file__).parents[1] / "data" / "users"
 AS_WRITTEN = ("own name", "given name")  # kinds of phrases that are read with their capitals
-TRANSCRIPTS = ("by_another_hand", "in_other_words", "before_the_rules")
+TRANSCRIPTS = ("by_another_hand", "in_other_words", "before_the_rules", "of_all_kinds")
 LATIN = ("en", "de", "fr", "es", "it", "pt", "nl")
 
 

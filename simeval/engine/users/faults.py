@@ -32,9 +32,9 @@ from rapidfuzz.fuzz import ratio
 
 from simeval.core import closings
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
-from simeval.core.identifiers import Identifier, facts, identifiers, is_told, names_of_things, plain_digits, squeezed
+from simeval.core.identifiers import Identifier, facts, plain_digits, squeezed
 from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.core.phrases import GENERIC, content_stems, find_all, has, is_akin, kin, search, typed
+from simeval.core.phrases import content_stems, find_all, has, search, typed
 from simeval.core.wording import (
     agrees,
     asks,
@@ -49,6 +49,7 @@ from simeval.core.wording import (
     topics,
     words,
 )
+from simeval.engine.users.goals import never_states_goal, part_unsaid
 from simeval.engine.users.state import Found, Talk, UserFault, asked_for, is_held, read_state, takes_leave
 from simeval.suites.scenario import ScenarioTest
 
@@ -62,46 +63,16 @@ _CARD_END = re.compile(
     re.I,
 )
 
-LONG_GOAL = 15  # of so many, one occurs by chance
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
 LEAST_ANSWERED = 3  # topics of an expectation that are no chance in one message
 ANSWERED = 0.5  # of its topics that neither the script nor the app has
 LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no chance
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
-LEAST_OF_GOAL = 3  # topics of a goal without names
-LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
-LONGEST_GOAL = 40  # words of a goal whose parts are looked for
-
-_MARKUP = re.compile(r"<[^<>]*>")
-_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]*")
-_NOT_PLAIN = re.compile(r"[{}<>\[\]]|\byou\b|\byour\b|\beither\b|\bor\b")
-_WANTED = re.compile(r"\b(?:wants?|asks?|needs?|would\s+like|wishes|tries|inquires?)\b(?:\s+(?:for|about|to))?\s+(.+)")
-_BETWEEN_PARTS = re.compile(
-    r",\s*(?:and\s+)?(?:also\s+|then\s+|finally\s+)?|\s+and\s+(?:also\s+|then\s+)?|\s+as\s+well\s+as\s+|\s+plus\s+"
-)
-_REASON = re.compile(
-    r"[,\s]+(?:because|since|so\s+that|but|although|though|if\s+(?:not|that|it)|unless|before|after|while|for\s+(?:his|her|their)|in\s+order)\b.*"
-)
-_OFFER = re.compile(
-    r"\?\s*$|\b(?:can|could)\s+also\b|\bif\s+you(?:'d|\s+would)?\s+(?:like|want|wish|need)\b|\blet\s+me\s+know\b|\bhappy\s+to\b"
-)
-_ANSWERS = (  # a question of a goal, and words that show it has been asked or answered
-    (
-        re.compile(r"\s*(?:when|how\s+(?:long|soon)|by\s+when|until\s+when)\b"),
-        re.compile(
-            r"\b(?:when|how\s+(?:long|soon))\b|^(?!.*\b(?:was|were|sent|shipped|left|placed|ordered)\b).*(?:day\b|days\b|week|month|today|tomorrow|hours?\b|minutes\b|\d(?:st|nd|rd|th|am|pm)\b|\d:\d\d|\b(?:soon|shortly)\b)"
-        ),
-    ),
-    (re.compile(r".*\b(?:how\s+much|costs?|price)\b"), re.compile(r"[$€£]|\bfree\b|\b(?:dollars?|euros?)\b")),
-    (
-        re.compile(r"\s*(?:if|whether)\b.*\b(?:allowed|permitted|possible|okay|ok)\b"),
-        re.compile(r"\b(?:can|could|may)\s+i\b"),
-    ),
-    (re.compile(r"\s*where\b"), re.compile(r"\bwhere\b|\b(?:in|at|on|near|with)\s")),
-)
 LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
+LEAST_SHARED, SAME_TOPICS = 4, 0.8  # topics of a message said again in other words, a number among them
+LONGEST_AGAIN = 200  # characters of such a message
 NEARLY_EQUAL = 93  # of 100: the similarity of a message and its repetition
 ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
@@ -169,7 +140,10 @@ def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequenc
 def _own_names(text: str) -> Iterator[tuple[str, Sequence[str]]]:
     for match in find_all("own name", text):
         name = next(filter(None, match.groupdict().values()))
-        yield name, name.split()
+        yield name, [part for part in name.split() if part not in _TITLES][:1]  # a namesake has the same surname
+
+
+_TITLES = frozenset("Mr Mrs Ms Miss Dr Prof Herr Frau Madame Monsieur Señor Señora Signor Signora".split())  # noqa: SIM905
 
 
 def _is_near(each: Identifier, known: Sequence[Identifier]) -> bool:
@@ -203,62 +177,6 @@ def left_while_asked(talk: Talk) -> Found:
 def _is_courtesy(text: str) -> bool:
     """Return whether a message does nothing but thank and take leave, and declines nothing."""
     return closings.takes_leave(text) and not has("denial", typed(text))
-
-
-def never_states_goal(talk: Talk) -> Found:
-    """Find users who do not mention a goal that names or wants things; a way to behave needs no description."""
-    when = talk.scenario.when
-    things = names_of_things(when)
-    everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
-    if not things and _is_far_from_goal(talk, everything):
-        yield UserFault("never_states_goal", talk.user[-1][0])
-    is_bought = has("purchase", typed(when)) and has("purchase", typed(everything))  # as a parcel, perhaps
-    if not things or any(is_told(each, [everything]) for each in things) or is_bought:
-        return
-    languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
-    is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
-    if _is_unstated(when, everything) if is_english else _is_of_something_else(talk, everything):
-        yield UserFault("never_states_goal", talk.user[-1][0])
-
-
-def _is_unstated(when: str, everything: str) -> bool:
-    goal, said = content_stems(when) - GENERIC, content_stems(everything)
-    stated = [one for one in goal if one in said or any(is_akin(one, other) for other in said)]
-    return len(stated) <= (len(goal) >= LONG_GOAL)
-
-
-def _is_far_from_goal(talk: Talk, everything: str) -> bool:
-    """Return whether neither side speaks of a goal without names, which is that somebody wants something.
-
-    An answer about the goal shows that the user has asked for it in other words.
-    """
-    when = typed(talk.scenario.when)
-    is_english = when.isascii() and language_of(when) in ("en", "")
-    is_wanted = _WANTED.search(when) if is_english else has("third person", when)
-    if not is_wanted or has("first person", when) or len(meaningful_topics(when)) < LEAST_OF_GOAL:
-        return False
-    told, hoped = topics(talk.script), [topics(each.behaviour or "") for each in talk.scenario.expectations]
-    if any(topics(text) & told for _, text in talk.user):
-        return False
-    if any(topics(text) & told.union(*hoped) for _, text in talk.app) or not _has_said_enough(talk, everything):
-        return False
-    answers = " ".join(text for _, text in talk.app)
-    return not (is_english and _is_spoken(when, content_stems(when) - GENERIC, [typed(everything), typed(answers)]))
-
-
-def _is_of_something_else(talk: Talk, everything: str) -> bool:
-    """Return whether a user of any language shares nothing with a goal that names something."""
-    when = talk.scenario.when
-    return bool(identifiers(when)) and _has_said_enough(talk, everything) and not topics(when) & topics(everything)
-
-
-def _has_said_enough(talk: Talk, everything: str) -> bool:
-    """Return whether a user has written two messages, or left, in the language of the goal."""
-    if len(talk.user) < LEAST_MESSAGES and talk.conversation.ended not in LEFT:
-        return False
-    spoken, meant = language_of(everything), language_of(talk.scenario.when)
-    is_other = spoken != meant and (is_script(meant) or bool(spoken and meant))
-    return not is_other and not named_languages(talk.script)
 
 
 def leaks_expectation(talk: Talk) -> Found:
@@ -326,54 +244,6 @@ def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(spoken[at : at + LEAST_QUOTED]) for at in range(len(spoken) - LEAST_QUOTED + 1))
 
 
-def part_unsaid(talk: Talk) -> Found:
-    """Find satisfied users with a part of their goal that neither side has mentioned, or that the app offered in vain.
-
-    Only English goals are taken apart: "wants to know when it arrives, the price and whether it is insured".
-    """
-    if talk.conversation.ended != "goal_satisfied" or not talk.app:
-        return
-    parts = _parts(talk.scenario.when)
-    if len(parts) < 2 or language_of(" ".join(text for _, text in talk.user)) not in ("en", ""):
-        return
-    said = _spoken(talk)
-    common = frozenset.intersection(*(stems for _, stems in parts))
-    for part, stems in parts:
-        own = stems - common
-        if own and not _is_spoken(part, own, said):
-            yield UserFault("part_unsaid", talk.user[-1][0], repr(part))
-
-
-@lru_cache(maxsize=1_000)
-def _parts(when: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the parts of a goal, each with the stems of its words; none of a long one, or of one in other forms."""
-    if _NOT_PLAIN.search(typed(when)) or len(words(when)) > LONGEST_GOAL or language_of(when) not in ("en", ""):
-        return ()
-    wanted = [match[1] for match in map(_WANTED.search, _SENTENCE.findall(typed(when))) if match]
-    parts = [each for text in wanted for each in _BETWEEN_PARTS.split(_REASON.sub("", text))]
-    with_stems = ((part, content_stems(part) - GENERIC) for part in parts)
-    return tuple((part, stems) for part, stems in with_stems if stems)
-
-
-def _spoken(talk: Talk) -> Sequence[str]:
-    """Return the sentences of both sides, without offers of the app that the user has not accepted."""
-    found: list[str] = []
-    for place, message in enumerate(talk.conversation.messages):
-        sentences = _SENTENCE.findall(typed(message.content))
-        replies = [text for at, text in talk.user if at > place][:1]
-        is_taken = any(agrees(text) for text in replies)
-        is_offer = message.role == "assistant" and not is_taken
-        found += [each for each in sentences if not (is_offer and _OFFER.search(each))]
-    return found
-
-
-def _is_spoken(part: str, stems: frozenset[str], said: Sequence[str]) -> bool:
-    known = content_stems(" ".join(said))
-    if any(one == other or is_akin(one, other) for one in kin(stems) for other in known):
-        return True
-    return any(asked.match(part) and any(map(told.search, said)) for asked, told in _ANSWERS)
-
-
 def repeats_itself(talk: Talk) -> Found:
     """Find messages that repeat an answered one."""
     said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
@@ -382,7 +252,7 @@ def repeats_itself(talk: Talk) -> Found:
         answered = talk.answer_before(place)
         alike = said["".join(filter(str.isdigit, spoken))]  # another number has another meaning
         is_long = len(words(text)) >= LEAST_REPEATED
-        same = [each for each in alike if ratio(spoken, each[1], score_cutoff=NEARLY_EQUAL)] if is_long else ()
+        same = [each for each in alike if _is_said_again(talk, place, spoken, each)] if is_long else ()
         if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
             for earlier, _, heard in same:
                 if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
@@ -390,20 +260,36 @@ def repeats_itself(talk: Talk) -> Found:
         alike.append((place, spoken, "".join(answered)))
 
 
+def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, str]) -> bool:
+    """Return whether a message repeats one with the same digits, word for word or, if it has any, in other words."""
+    earlier, told, _ = before
+    if ratio(spoken, told, score_cutoff=NEARLY_EQUAL):
+        return True
+    if len(spoken) > LONGEST_AGAIN or not any(map(str.isdigit, spoken)):  # a long one may report news
+        return False
+    messages = talk.conversation.messages
+    now, then = topics(messages[place].content), topics(messages[earlier].content)
+    shared = now & then
+    if len(shared) < LEAST_SHARED or len(shared) < SAME_TOPICS * max(len(now), len(then)):
+        return False
+    since = [message.content for message in messages[earlier + 1 : place] if message.role == "assistant"]
+    return bool(since) and not any(map(asks_anything, since)) and all(topics(each) & shared for each in since)
+
+
 def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
     """Return whether the user asks again because the app has not understood.
 
     Since the `first` time nothing else was asked, and no answer so far has anything to do with its message, or with the
-    user's goal (somebody who just chats has none), or the message asks for a time or price and no answer has one. (That
-    one answer shares nothing with the question is not enough: "Sure, where at?" does not either, and of 97% caught
-    repeats 66% would be left.)
+    user's goal (somebody who just chats has none), or the message asks for a time, price or yes and no answer has one.
+    (That one answer shares nothing with the question is not enough: "Sure, where at?" does not either, and of 97%
+    caught repeats 66% would be left.)
     """
     if not meaningful_topics(talk.scenario.when):
         return False
     asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
     if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
         return False
-    if any(_is_unanswered(talk, place, of=each) for each in ("when", "price")):
+    if any(_is_unanswered(talk, place, of=each) for each in ("when", "price", "whether")):
         return True
     told = [text for at, text in talk.user if at <= place]
     about = topics("\n".join([talk.scenario.given, talk.scenario.when, *told]))
@@ -411,7 +297,7 @@ def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
 
 
 def _is_unanswered(talk: Talk, place: int, *, of: str) -> bool:
-    """Return whether a message asks for a time or a price, and no answer so far gives one, or asks something itself."""
+    """Return whether a message asks for a time, a price or a yes, and no answer so far gives one, or asks itself."""
     if not has(f"asks {of}", typed(dict(talk.user)[place])):
         return False
     return not any(asks(answer) or has(f"tells {of}", typed(answer)) for answer in talk.app_before(place))
