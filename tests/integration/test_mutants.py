@@ -71,6 +71,11 @@ def is_fast(conversation: Conversation) -> bool:
 
 
 @scorer
+def is_greeted(output: str, name: str) -> bool:
+    return name in output
+
+
+@scorer
 def says_something(output: str) -> bool:
     return bool(output)
 
@@ -228,6 +233,19 @@ async def test_instructions_that_are_given_are_those_that_leak() -> None:
     report = await report_on(suite(says_something), mutants=["leaks-instructions"], system_prompt="Sell a warranty.")
 
     assert report.mutants[0].became.endswith("[My instructions: Sell a warranty.]")
+
+
+async def test_a_table_of_cases_is_measured_to_the_last_trial_of_each_mutant() -> None:
+    script = [Step(user="I am {name}."), Step(user="When does order F7 arrive?")]
+    greeted = Expectation(scorer=is_greeted, evaluator=ProportionEvaluator(min_proportion=0.9))
+    cases = [{"name": "Ann"}, {"name": "Ben"}]
+    table = ScenarioTest(title="An order", given="{name}", when="{name} asks", script=script, then=greeted, cases=cases)
+
+    report = await report_on(table, mutants=["refuses", "delays"], samples=9)
+
+    assert statuses(report) == {"refuses": "noticed", "delays": "missed"}
+    [seen] = next(each.noticings for each in report.missed)
+    assert seen.trials == 9
 
 
 async def test_a_budget_ends_it_with_what_was_found_by_then() -> None:

@@ -45,30 +45,17 @@ def p_value(signs: Sequence[int]) -> float:
     return float(running_p_values(path)[-1])
 
 
-def sign_of(before: Score | Failure, after: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> int | None:
-    """Return 1 if the second is worse by a requirement, -1 if it is better, 0 if neither; None if one is missing.
-
-    Requirements on a share, a median or a quantile know good and bad trials; by others the lower score is worse.
-    """
-    found = [_worth(each, rule, on_app_error) for each in (before, after)]
-    if None in found:
-        return None
-    first, second = (float(each or 0.0) for each in found)
-    return int(first > second) - int(first < second)
-
-
-def _worth(result: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> float | None:
-    if isinstance(result, Failure):
-        return -np.inf if result.is_miss(leaves_out_crashes=on_app_error == "exclude") else None
-    if rule.has_outcomes:
-        return 0.0 if rule.meets(result.value) else -np.inf
-    return result.value if rule.prefers_high else -result.value
-
-
 def is_met(result: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> bool | None:
-    """Return whether a trial meets a requirement, one on a mean by any score; None if it is missing."""
-    worth = _worth(result, rule, on_app_error)
-    return None if worth is None else worth > -np.inf
+    """Return whether a trial is on the good side of a requirement, of one on a mean, too; None if it is missing."""
+    if isinstance(result, Failure):
+        return False if result.is_miss(leaves_out_crashes=on_app_error == "exclude") else None
+    return rule.meets(result.value)
+
+
+def sign_of(before: Score | Failure, after: Score | Failure, rule: Evaluator, on_app_error: OnAppError) -> int | None:
+    """Return 1 if only the second misses a requirement, -1 if only the first does, else 0; None if one is missing."""
+    was, now = (is_met(each, rule, on_app_error) for each in (before, after))
+    return None if was is None or now is None else int(was) - int(now)
 
 
 def is_altered(before: Conversation, after: Conversation) -> bool:

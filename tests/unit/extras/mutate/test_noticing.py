@@ -57,9 +57,9 @@ def test_a_pair_is_worse_where_only_the_mutant_fails(
     assert sign_of(before, after, SHARE, "fail") == sign
 
 
-def test_by_a_mean_the_lower_score_is_worse_and_the_higher_where_low_is_good() -> None:
+def test_a_requirement_on_a_mean_is_missed_by_a_trial_on_the_bad_side_of_its_bar() -> None:
     high, low = MeanEvaluator(at_least=3, bounds=(0, 10)), MeanEvaluator(at_most=3, bounds=(0, 10))
-    pair = Score(value=5), Score(value=4)
+    pair = Score(value=5), Score(value=2)
 
-    assert sign_of(*pair, high, "fail") == 1
-    assert sign_of(*pair, low, "fail") == -1
+    assert (sign_of(*pair, high, "fail"), sign_of(*pair, low, "fail")) == (1, -1)
+    assert sign_of(Score(value=5), Score(value=4), high, "fail") == 0
