@@ -1,6 +1,6 @@
 """Mutants x suites: which deliberately worse apps each suite notices, and its cost beside the foretold one.
 
-Run: python -m benchmarks.statistics.mutants [--picture docs/pictures/mutants.svg]
+Run: python -m benchmarks.statistics.mutants [--picture docs/pictures/mutants.svg] [--level]
 """
 
 import argparse
@@ -10,11 +10,14 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import anyio
+import numpy as np
 
 from simeval import Engine
 from simeval.cli.init import APP, SUITE
 from simeval.engine import MutationReport, mutate
 from simeval.extras.mutate.mutants import STANDARD
+from simeval.extras.mutate.noticing import SPARE, least_trials, p_value
+from simeval.stats.multiple import holm
 from simeval.suites import load_suite
 from simeval.suites.apps.named import app_of, import_from
 
@@ -27,6 +30,7 @@ COLOURS = {
     "not applied": "#d9dde2",
     "not measured": "#d9dde2",
 }
+ALPHA, HYPOTHESES, RUNS = 0.05, 48, 2000  # twelve mutants and four requirements
 LEFT, TOP, WIDE, HIGH = 170, 56, 116, 30  # of the picture, in pixels
 
 
@@ -96,11 +100,47 @@ def _text(x: float, y: float, text: str, anchor: str, colour: str, weight: str =
     return f"<text {place}>{escape(text)}</text>"
 
 
+def chances(samples: int, rate: float, fails: float, *, draws: np.random.Generator) -> float:
+    """Return how often a mutant is noticed that fails a share of the trials, if the app meets a requirement at a rate."""
+    before = draws.random((RUNS, samples)) < rate
+    after = (draws.random((RUNS, samples)) < rate) & (draws.random((RUNS, samples)) >= fails)
+    signs = before.astype(int) - after.astype(int)
+    return float(np.mean([p_value(each.tolist()) <= ALPHA / HYPOTHESES for each in signs]))
+
+
+def wrong(rate: float, *, draws: np.random.Generator) -> float:
+    """Return how often any of twelve harmless mutants is noticed by any of four requirements."""
+    samples = least_trials(HYPOTHESES, ALPHA) + SPARE
+    found = 0
+    for _ in range(RUNS // 4):
+        before = draws.random((4, 1, samples)) < rate
+        after = draws.random((4, 12, samples)) < rate
+        signs = (before.astype(int) - after.astype(int)).reshape(HYPOTHESES, samples)
+        found += min(holm([p_value(each.tolist()) for each in signs])) <= ALPHA
+    return found / (RUNS // 4)
+
+
+def show_level() -> None:
+    """Print how often harmless mutants are noticed, and how often harmful ones are."""
+    draws = np.random.default_rng(1)
+    rates = (1.0, 0.95, 0.9)
+    print("the unchanged app meets it:  " + "".join(f"{rate:>9.0%}" for rate in rates))
+    print("a harmless one is noticed:   " + "".join(f"{wrong(rate, draws=draws):>9.1%}" for rate in rates))
+    for samples in (13, 30, 60):
+        for fails in (1.0, 0.9, 0.7, 0.5):
+            cells = "".join(f"{chances(samples, rate, fails, draws=draws):>9.0%}" for rate in rates)
+            print(f"{samples} trials, it fails {fails:>4.0%}:     {cells}")
+
+
 def main() -> None:
     """Print the table, and draw it if a place is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--level", action="store_true")
     options = parser.parse_args()
+    if options.level:
+        show_level()
+        return
     reports = anyio.run(found)
     for row in table(reports):
         print("".join(f"{cell:<20}" if place == 0 else f"{cell:>14}" for place, cell in enumerate(row)))
