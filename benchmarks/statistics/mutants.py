@@ -101,7 +101,7 @@ def _text(x: float, y: float, text: str, anchor: str, colour: str, weight: str =
 
 
 def chances(samples: int, rate: float, fails: float, *, draws: np.random.Generator) -> float:
-    """Return how often a mutant is noticed that fails a share of the trials, if the app meets a requirement at a rate."""
+    """Return how often a mutant is noticed that fails so many trials, by a requirement that the app meets at a rate."""
     before = draws.random((RUNS, samples)) < rate
     after = (draws.random((RUNS, samples)) < rate) & (draws.random((RUNS, samples)) >= fails)
     signs = before.astype(int) - after.astype(int)
