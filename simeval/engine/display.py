@@ -36,6 +36,7 @@ WIDE = 110  # the least cells with room for longer bars
 BAR, WIDE_BAR = 8, 16
 COUNT, MISSES, FOUND, ASKED = 9, 8, 20, 6  # cells of the columns
 MOST_MODELS, MOST_MESSAGES = 3, 4
+LINE = 80  # cells of a line that is written again: a shorter one leaves the end of the one before
 FEWEST_ROWS = 3  # of scenarios, if there is room for anything else
 
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"  # the other screen, no cursor, no line goes on in the next
@@ -46,7 +47,9 @@ MOST_KEPT = 1_000_000  # characters of output printed meanwhile
 FRAME_SECONDS = 0.5
 LINE_SECONDS = 30.0
 
-Form = Literal["screen", "lines", "nothing"]
+NOTEBOOK = "ipykernel.iostream"  # the module of the streams of a notebook's kernel
+
+Form = Literal["screen", "line", "lines", "nothing"]
 
 
 @dataclass(slots=True)
@@ -448,13 +451,16 @@ class Progress:
         """
         pace = Throughput()
         pace.note(anyio.current_time(), trials=self._concluded, calls=look.usage().calls)
+        shows = {"screen": self._keep_the_screen, "line": self._keep_the_line, "lines": self._write_lines}
         async with anyio.create_task_group() as tasks:
             if self._form != "nothing":
-                tasks.start_soon(self._keep_the_screen if self._form == "screen" else self._write_lines, look, pace)
+                tasks.start_soon(shows[self._form], look, pace)
             try:
                 yield
             finally:
                 tasks.cancel_scope.cancel()
+                if self._form == "line":
+                    _write_to(sys.stderr, f"\r{self._line(look.usage(), pace):{LINE}}\n")  # the last state stays
 
     async def _keep_the_screen(self, look: Look, pace: Throughput) -> None:
         began = monotonic()
@@ -483,6 +489,13 @@ class Progress:
             messages=messages,
         )
 
+    async def _keep_the_line(self, look: Look, pace: Throughput) -> None:
+        while True:
+            used = look.usage()
+            pace.note(anyio.current_time(), trials=self._concluded, calls=used.calls)
+            _write_to(sys.stderr, f"\r{self._line(used, pace):{LINE}}")
+            await anyio.sleep(FRAME_SECONDS)
+
     async def _write_lines(self, look: Look, pace: Throughput) -> None:
         while True:
             await anyio.sleep(LINE_SECONDS)
@@ -505,8 +518,10 @@ def form_of(display: Display | None) -> Form:
     """Return the form of a run's display: "plain" means lines, and "log" the same, as older versions call it.
 
     By default it is live on a terminal if the log shows INFO, unless the log is detailed or a CI job only looks like a
-    terminal, and else plain.
+    terminal, and else plain. Live in a notebook, which is no terminal, is one line that is written again and again.
     """
+    if display in (None, "live") and type(sys.stderr).__module__ == NOTEBOOK:
+        return "line"
     if display is None:
         shows = logging.getLogger(LOGGER)
         if not shows.isEnabledFor(logging.INFO):

@@ -55,3 +55,8 @@ def test_a_requirement_that_was_never_measured_is_not_drawn() -> None:
 
     assert [as_svg(trend_chart([each], None)).count('class="seen"') for each in (never, open_, seen)] == [0, 0, 1]
     assert [as_svg(trend_chart([each], None)).count('class="range"') for each in (never, open_, seen)] == [0, 0, 1]
+    assert [as_svg(trend_chart([each], {"value": 0.9})).count('class="bar"') for each in (never, open_, seen)] == [
+        0,
+        0,
+        1,
+    ]

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from simeval.core.serialization import Json, plain
+from simeval.core.trial import Chart
 from simeval.results.document import ExpectationDocument, Requirement, ScenarioDocument
 from simeval.results.html.charts import Node, histogram, region_chart, region_key
 from simeval.results.html.heads import picture_of
@@ -90,7 +91,7 @@ def _chart(expectation: ExpectationDocument, verdict: Requirement, *, with_score
     """Draw the interval of a verdict, the way to it, and how the scores it is of are spread."""
     chart = None if verdict.against else verdict.chart  # of pairs, misses alone are uninformative
     said = way(chart, verdict) if chart else ""
-    region: Node | None = region_chart(chart, label=said) if chart and chart.met else None
+    region: Node | None = region_chart(chart, label=said) if chart and _is_measured(chart) else None
     scores = [each for each in expectation.scores if each is not None and isfinite(each)]
     spread = (
         histogram(scores, verdict.is_met_by, label=f"{len(scores)} scores of {expectation.label}")
@@ -100,6 +101,10 @@ def _chart(expectation: ExpectationDocument, verdict: Requirement, *, with_score
     key = region_key(chart, region) if chart and region else []
     interval = picture_of(expectation.label, verdict)
     return {"interval": interval, "region": region, "key": key, "said": said if region else "", "scores": spread}
+
+
+def _is_measured(chart: Chart) -> bool:
+    return any(each is not None for each in chart.met)
 
 
 class _Writer:

@@ -95,9 +95,11 @@ class Past:
 def trend_chart(points: Sequence[Past | None], bar: Mapping[str, Any] | None) -> Node:
     """Draw a requirement from run to run, the newest to the right: a band and a dot for each, a line for the bar.
 
-    Where a run did not have the requirement, or did not measure it, its place stays empty.
+    Where a run did not have the requirement, or did not measure it, its place stays empty; without any measured run
+    there is no line.
     """
     found = [each for each in points if each is not None and each.is_measured]
+    bar = bar if found else None
     ends = [value for each in found for value in (each.estimate, *each.interval) if value is not None]
     ends += [bar["value"]] if bar else []
     low, high = min(ends, default=0.0), max(ends, default=1.0)

@@ -173,6 +173,30 @@ def test_elsewhere_there_are_lines(display: Display | None, form: str) -> None:
         assert form_of(display) == form
 
 
+class OutStream(StringIO):
+    """The stream of a notebook's kernel."""
+
+    __module__ = "ipykernel.iostream"
+
+
+@pytest.mark.parametrize(
+    ("display", "form"), [(None, "line"), ("live", "line"), ("plain", "lines"), ("log", "lines"), ("none", "nothing")]
+)
+def test_a_notebook_has_a_line_that_lives(display: Display | None, form: str) -> None:
+    with redirect_stderr(OutStream()):
+        assert form_of(display) == form
+
+
+@pytest.mark.anyio
+async def test_the_line_of_a_notebook_shows_the_last_state_when_the_run_is_over() -> None:
+    with redirect_stderr(OutStream()) as written:
+        progress = Progress(30, None)
+        async with progress.watched(Look(usage=lambda: Usage(calls=7), in_flight=lambda: 1, waits=Waits())):
+            progress.advance(12, 3)
+
+    assert written.getvalue().split("\r")[-1].startswith("12 of at most 27 trials, 7 calls")
+
+
 def test_a_log_that_tells_everything_is_not_hidden_behind_a_screen(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger=LOGGER), redirect_stderr(Tty()):
         assert form_of(None) == "lines"
