@@ -61,18 +61,6 @@ RunResult = SuiteResult | ScenarioResult | ExperimentResult | Mapping[str, Any] 
 Source = RunResult | Saved
 
 
-def _in_file(path: Path, where: str) -> Mapping[str, Any]:
-    """Return the result that a file holds. Raises DefinitionError."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        why = "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read ({error})"
-        raise DefinitionError(where, found=f"{str(path)!r}: {why}", do="name a file that --json wrote") from error
-    if not isinstance(found, Mapping):
-        raise DefinitionError(where, found=f"{str(path)!r} holds no result", do="name a file that --json wrote")
-    return found
-
-
 def read_result(source: Source, where: str) -> Saved:
     """Return the contents of a result, of a suite or of an experiment.
 
@@ -85,22 +73,21 @@ def read_result(source: Source, where: str) -> Saved:
         if len(Path(source).parts) == 1 and not Path(source).suffix:
             do = f"give a result; `simeval show {source} --json PATH` writes that of a stored run, for json.loads"
             raise DefinitionError(where, found=f"found a text, {str(source)!r}", do=do)
-        return read_result(_in_file(Path(source), where), where)
+        return _of_json(read_json(Path(source), where), where)
     if isinstance(source, (SuiteResult, ExperimentResult)):
         return source.document()
     if isinstance(source, ScenarioResult):
         return SuiteResult((source,), source.run).document()
-    found = source
+    return _of_json(source, where)
+
+
+def _of_json(found: Any, where: str) -> Saved:
+    """Return the document of a machine-readable result. Raises DefinitionError."""
     keys = set(found) if isinstance(found, Mapping) else set()
     if "simeval" not in keys or not keys & {"scenarios", "metrics"}:
-        stored = getattr(source, "run_id", None)
+        stored = getattr(found, "run_id", None)
         do = f"give what `simeval show {stored} --json PATH` writes, for json.loads" if stored else AS_WRITTEN
         raise DefinitionError(where, found="this is no result of a simeval run", do=do)
-    return _read(found, where)
-
-
-def _read(found: Any, where: str) -> Saved:
-    """Return the document of a machine-readable result. Raises DefinitionError."""
     try:
         read: Saved = read_document(found)
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """Records as JSON-ready dicts: the one form for reports, stores and journals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from math import isfinite
 
 from simeval.core.run_records import total
@@ -21,34 +21,12 @@ from simeval.results.document import (
 
 def encode_verdict(verdict: Verdict) -> Json:
     """Return a verdict; an unbounded side of the interval is null."""
-    interval = verdict.confidence_interval
-    return {
-        "evaluator": verdict.evaluator,
-        "outcome": verdict.outcome,
-        "passed": verdict.passed,
-        "p_value": verdict.p_value,
-        "p_value_fail": verdict.p_value_fail,
-        "estimate": plain(verdict.estimate),
-        "confidence_interval": None if interval is None else [b if isfinite(b) else None for b in interval],
-        "significance_level": verdict.significance_level,
-        "n": verdict.n,
-        "missing": verdict.missing,
-        "left_out": verdict.left_out,
-        "method": verdict.method,
-        "reason": verdict.reason,
-        "explanation": verdict.explanation,
-        "why": verdict.why,
-        "chart": None if verdict.chart is None else plain(asdict(verdict.chart)),
-        **_encode_comparison(verdict),
-    }
-
-
-def _encode_comparison(verdict: Verdict) -> Json:
-    """Return the other side of a comparison, with the shares of both sides; empty for a verdict without one."""
-    if not verdict.against:
-        return {}
-    shares = None if verdict.shares is None else list(verdict.shares)
-    return {"against": verdict.against, "margin": verdict.margin, "shares": shares}
+    encoded = {each.name: plain(getattr(verdict, each.name)) for each in fields(Verdict) if each.name != "chart"}
+    encoded["chart"] = None if verdict.chart is None else plain(asdict(verdict.chart))
+    if not verdict.against:  # it is no comparison
+        for name in ("against", "margin", "shares"):
+            del encoded[name]
+    return {**encoded, "passed": verdict.passed}
 
 
 def encode_document(document: RunDocument | ExperimentDocument) -> Json:
