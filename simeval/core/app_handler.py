@@ -39,6 +39,13 @@ class _HandedAgent(Protocol):
         """The agents it hands over to."""
 
 
+class _AsgiApp(Protocol):
+    """An ASGI app, such as one of FastAPI."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+
+
 AgentObject = _RunnableAgent | _InvokedGraph | _StreamedAgent | _HandedAgent
 
 
@@ -47,9 +54,10 @@ AppHandler = (
     | Callable[Concatenate[list[Any], ...], Answers]
     | type[Any]
     | AgentObject
+    | _AsgiApp
     | str
 )
-"""A function of (message, state) or (messages, state), with the state optional; an agent; a model's name.
+"""A function of (message, state) or (messages, state), with the state optional; an agent; an ASGI app; a model's name.
 
 Further parameters are filled by their names, such as `session_id`, `history` or `tools`. Of a class each conversation
 gets an object of its own.

@@ -122,7 +122,7 @@ class Engine:
 
         `app_handler` is the app: a function of (message, state) or (messages, state), sync or async, that
         returns an AppResponse, a text or (text, state); an agent of the OpenAI Agents SDK, pydantic-ai or Google's ADK,
-        or a LangGraph graph; or a model's name, to talk to the model itself.
+        or a LangGraph graph; an ASGI app with one route for POST; or a model's name, to talk to the model itself.
         A Dataset is taken as `experiment` takes it, with its arguments.
 
         Several evaluations of one engine may run at once and share its limits. Raises DefinitionError before any call

@@ -460,9 +460,6 @@ def _refuse_misplaced(names: Sequence[str], signature: inspect.Signature) -> Non
 
 
 def _unknown(name: str, signature: inspect.Signature) -> DefinitionError:
-    if [*signature.parameters] == ["scope", "receive", "send"]:
-        do = "serve it, as uvicorn does, and name its URL, such as http://127.0.0.1:8000/chat"
-        return DefinitionError("app handler", found="found an ASGI app", do=do)
     found = f"found the signature {signature}, in which {name} is no known name"
     do = (
         "name it state (your own, from turn to turn), history (what was said before), session_id (an id of the "

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.logs import warn_all
+from simeval.core.validation import require
+from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer, is_asgi
 from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_request import Encoding, RequestTemplate, require_address
-from simeval.suites.apps.http_wire import HINTS, UNAUTHORIZED, events_from, with_cookies
+from simeval.suites.apps.http_wire import HINTS, UNAUTHORIZED, Wire, events_from, with_cookies
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
@@ -113,16 +115,25 @@ class HttpApp(DescribedApp):
     that name, and null at the first turn. Cookies are sent back in the same conversation; a redirection is not
     followed. `title` is the app's name in reports, by default its address with a mark for the rest of this description.
 
+    With `asgi`, an ASGI app such as one of FastAPI, `url` is a path: the app is started, and served in this process.
+
     Raises DefinitionError for invalid arguments, when it is made, and for a variable that is not set, when it is
     opened.
     """
 
+    asgi: AsgiCallable | None = None
     method: Literal["POST", "PUT", "GET"] = "POST"
     encoding: Encoding | None = None
     _template: RequestTemplate = field(init=False, repr=False, compare=False)
     _ids: SessionIds = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.asgi is not None:
+            object.__setattr__(self, "_wire", Wire(server=AsgiServer(self.asgi)))
+            object.__setattr__(self, "url", f"{ORIGIN}{self.url}" if self.url.startswith("/") else self.url)
+            is_there = is_asgi(self.asgi) and self.url.startswith(f"{ORIGIN}/")
+            do = "give an ASGI app, and the path of its chat as url, such as /chat"
+            require(is_there, "app: asgi", found=self.url if is_asgi(self.asgi) else self.asgi, do=do)
         require_address(self.url, "one that begins with http:// or https://")
         self._check([self.request, self.url])
         template = RequestTemplate(

@@ -9,8 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from simeval.core.network import AnswerTooLarge, bounded, cause_of, read_whole
 from simeval.core.redaction import shown
+from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer
 from simeval.suites.apps.remote_app import AppFailure, Outcome, Session, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_of, mistake_in, value_of
@@ -62,15 +65,22 @@ class Wire:
 
     connected: aiohttp.ClientSession | None = None
     users: int = 0
+    server: AsgiServer | None = None  # of an app that is served in this process
+    _opening: anyio.Lock = field(default_factory=anyio.Lock)
 
-    def __reduce__(self) -> tuple[type[Wire], tuple[()]]:
-        return Wire, ()  # connections stay here; a copy of the app opens its own
+    def __reduce__(self) -> tuple[Any, ...]:
+        app = self.server and self.server.app
+        return _wire_of, (app,)  # connections stay here; a copy of the app opens its own
 
     async def __aenter__(self) -> Wire:
         """Keep connections open, until as many have left as entered."""
         import aiohttp  # it takes a while to load
 
         self.users += 1
+        if self.server is not None and not self.server.origin:
+            async with self._opening:
+                if not self.server.origin:
+                    await self.server.open()
         if self.connected is None:
             self.connected = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),
@@ -84,6 +94,9 @@ class Wire:
         if not self.users and self.connected is not None:
             connected, self.connected = self.connected, None
             await connected.close()
+            if self.server is not None:
+                server, self.server = self.server, AsgiServer(self.server.app)
+                await server.close()
 
     @asynccontextmanager
     async def sent(
@@ -101,7 +114,7 @@ class Wire:
                 self,
                 self.opened.request(
                     request.method,
-                    request.url,
+                    self._at(request.url),
                     json=request.body,
                     data=request.data,
                     params=request.query,
@@ -122,11 +135,19 @@ class Wire:
             why = "" if isinstance(error, aiohttp.ServerDisconnectedError) else f" ({cause_of(error)})"
             raise AppFailure(f"{shown(where or request.url)} closed the connection without an answer{why}") from error
 
+    def _at(self, url: str) -> str:
+        """Return the address of a URL: of an app that is served here, the one that it has now."""
+        return url if self.server is None else url.replace(ORIGIN, self.server.origin, 1)
+
     @property
     def opened(self) -> aiohttp.ClientSession:
         """The open connections. It must be held open."""
         assert self.connected is not None
         return self.connected
+
+
+def _wire_of(app: AsgiCallable | None) -> Wire:
+    return Wire(server=app and AsgiServer(app))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

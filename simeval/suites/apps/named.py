@@ -16,6 +16,7 @@ from simeval.core.capture import OWN, LeftError, guarded_call, place_of, rank_of
 from simeval.core.faces import load
 from simeval.core.validation import closest, require
 from simeval.errors import DefinitionError
+from simeval.suites.apps.asgi import is_asgi, path_of_chat
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.http_request import KEY, KEY_TEMPLATE
@@ -162,12 +163,12 @@ def _with_module(named: str) -> str:
 
 
 def as_app(found: Any) -> Any:
-    """Return an agent of one of these SDKs as an app, and anything else as it is."""
+    """Return an agent of one of these SDKs, or an ASGI app, as an app, and anything else as it is."""
     bases = () if isinstance(found, type) else type(found).__mro__
     for module, name, kind in _AGENTS:
         if any(each.__name__ == name and f"{each.__module__}.".startswith(f"{module}.") for each in bases):
             return load(f"simeval.extras.protocols.agents:{kind}")(found)
-    return found
+    return HttpApp(asgi=found, url=path_of_chat(found)) if is_asgi(found) else found
 
 
 def name_of(handler: Callable[..., Any]) -> str:

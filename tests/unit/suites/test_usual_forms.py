@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simeval.errors import DefinitionError, SuiteFileError
+from simeval.errors import SuiteFileError
 from simeval.suites.apps.named import app_of
 from simeval.suites.files import load_suite
 
@@ -84,13 +84,3 @@ def test_a_file_of_promptfoo_is_recognized(tmp_path: Path) -> None:
 
     with pytest.raises(SuiteFileError, match="a file of promptfoo; write its tests as a scenario's cases"):
         load_suite(str(path))
-
-
-def test_an_asgi_app_is_to_be_served(tmp_path: Path) -> None:
-    from simeval.engine.actors.handler import Handler
-
-    async def asgi(scope: Any, receive: Any, send: Any) -> None:
-        raise AssertionError
-
-    with pytest.raises(DefinitionError, match="found an ASGI app; serve it"):
-        Handler.of(asgi)
