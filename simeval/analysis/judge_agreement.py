@@ -2,11 +2,10 @@
 
 References: see `simeval.stats.agreement` and `simeval.stats.calibration`.
 
-Conclusions from labels of a sample that has more of the judge's failures than a random one, weighted.
-
-The probabilities with which trials were drawn identify such a sample. The judge's outcome by the first requirement of
-the expectation divides the trials into two strata; within each, labels are of a random subset. Such a sample allows no
-conclusion on other requirements of the expectation.
+Labels of a sample that has more of the judge's failures than a random one are weighted. The probabilities with which
+trials were drawn identify such a sample. The judge's outcome by the first requirement of the expectation divides the
+trials into two strata; within each, labels are of a random subset. Such a sample allows no conclusion on other
+requirements of the expectation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,9 +3,7 @@
 It knows the values of secret options and of the environment's keys, tokens and passwords; it also masks matches of the
 user's own patterns, and texts in the shape of a key.
 
-The secrets of an address or a command line: how a name with them is shown, and their values.
-
-Secret are the user and the password of an address, the values of its query, and the arguments of a command that look
+Of an address the user, the password and the values of its query are secret, of a command line the arguments that look
 like keys. A place that is filled in later, such as ${KEY} or {session}, is none.
 """
 

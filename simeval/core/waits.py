@@ -1,8 +1,7 @@
-"""Waits in progress: for answers of models and apps, places in line, pauses before a further attempt.
+"""Waits in progress: for answers of models and apps, places in line, and pauses before a further attempt.
 
-When a failed call is made again, and after how long: tenacity's stop, retry and wait objects decide.
-
-Whoever calls keeps the loop, so that a call that succeeds at once pays for none of this:
+Tenacity's stop, retry and wait objects decide when a failed call is made again. Whoever calls keeps the loop, so that a
+call that succeeds at once pays for none of this:
 
     attempts = None
     while True:

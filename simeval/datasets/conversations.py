@@ -3,10 +3,8 @@
 Assistant turns that only call tools, and the tools' results, belong to the next turn with text; if none follows, to a
 message without text.
 
-Sessions: a turn a line with its `session_id`, as Alignmenter has them, grouped to conversations.
-
-A line is {"session_id", "turn_index", "role", "text"}, or an exchange {"session_id", "turn", "user", "assistant"}; the
-columns may have the other names that `simeval.datasets.messages` knows, such as conversation_id and speaker.
+A line of sessions, as Alignmenter has them, is {"session_id", "turn_index", "role", "text"}, or an exchange
+{"session_id", "turn", "user", "assistant"}; other names that `simeval.datasets.messages` knows may be used.
 """
 
 import re

@@ -1,16 +1,13 @@
-"""The executor: holds conversations and measures them; schedule, statistics and store stay in one place.
+"""Executors hold conversations and measure them; schedule, statistics and store stay in one place.
 
 [dispatcher] ─Trial─► [executor: hold] ─TrialConversation─► [executor: judge] ─TrialResult─► [statistician]
 
 LocalExecutor    the actors of this process
 RemoteExecutor   ─Assignment─► a worker, which has a LocalExecutor ─Delivery─►
+PairedExecutor   each conversation is paired with one of the app that the run is compared with
 
-Trials of two apps at once: each conversation of a run is paired with one of the app it is compared with.
-
-[dispatcher] ─Trial─► [the other, then this: hold] ─► [the other, then this: judge] ─TrialResult─► [statistician]
-
-So a place in flight, a trial of a budget and a trial in the store are a pair, and the statistician, when it takes one,
-knows the other app's result.
+A place in flight, a trial of a budget and a trial in the store are then a pair, and the statistician, when it takes
+one, knows the other app's result.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -19,12 +19,6 @@ then on, or never, if it cannot be judged.
 The actors are in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); conversations and
 judges belong to an executor (engine/executors), in this process or elsewhere. Demand, credits and slots have one owner,
 Demand in engine/flow, where stop is too; the budget and resuming are in engine/plans.
-
-The schedule deals trials, round the scenarios or one after the other, against credits.
-
-A credit is the right to have one more trial of a scenario under way. The statistician grants them and
-closes them when every scenario has its verdict; that ends the line in order. It grants no more of them than
-verdicts can need.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence

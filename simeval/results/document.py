@@ -4,10 +4,6 @@ RunDocument ─► ScenarioDocument ─┬─► ExpectationDocument ─┬─�
                                  │                        └─► Finding       a sentence and its numbers
                                  └─► TrialResult                              a trial
 A live result makes it (`SuiteResult.document`), `encoding` writes it as JSON, `reading` reads that.
-
-How often conversations of one scenario end alike, apart from whether that is good.
-
-A scenario that is never met is as repeatable as one that always is; one that is met every other time is the least.
 """
 
 from collections import Counter
@@ -487,7 +483,8 @@ class Repeatability:
     """How many scenarios all of their conversations met, some, or none; those with two conversations or more count.
 
     `agreement` is the chance that two conversations of one scenario end alike (both meet it, or neither), on
-    average over scenarios. It describes the conversations there were: a scenario that ended early shows fewer.
+    average over scenarios. It describes the conversations there were: a scenario that ended early shows fewer. One that
+    is never met is as repeatable as one that always is.
     """
 
     always: int

@@ -1,12 +1,8 @@
-"""Metrics: scorers that read timestamps and texts.
+"""Metrics: scorers that read timestamps and texts; and scorers by their names, such as valid_json.
 
 Metrics of single turns are given as one value for each conversation (max, median, mean, 90th percentile, the
 share of turns under a bound), because turns of one conversation are not independent. The maximum, "every turn",
 is the default.
-
-Scorers by their names, as the command line and suite files write them: valid_json is ValidJSON, and so on.
-
-The names are those of the scorers that `simeval.scorers` lists as public, so that a new one is known by being there.
 """
 
 import inspect

@@ -1,6 +1,4 @@
-"""The app under test, around the user's handler.
-
-The task that the handler's code has in one conversation.
+"""The app under test: the user's handler, with a task of its own for each conversation.
 
     conversation ── work ──► [task of the app: turn 1, turn 2, ... close] ── answer or error ──► conversation
 

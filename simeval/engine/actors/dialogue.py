@@ -1,12 +1,9 @@
-"""A dialogue: the user's side sends its messages and gets the app's answers; both make the transcript.
+"""A dialogue: the simulated user sends its messages and reads the app's answers; both make the transcript.
 
-The simulated user: it writes messages and reads the app's answers.
-
-A bookmark: the place in a conversation from which it can go on after an interruption.
-
-It exists only while the app is not answering: an interrupted answer may not be asked for again, because slow ones,
-which are interrupted more often, tend to be bad. So it is removed, safely, before the app is asked. An interrupted
-message of the simulated user is written again, as after a failed call.
+A bookmark is the place in a conversation from which it can go on after an interruption. It exists only while the app is
+not answering: an interrupted answer may not be asked for again, because slow ones, which are interrupted more often,
+tend to be bad. So it is removed, safely, before the app is asked. An interrupted message of the simulated user is
+written again, as after a failed call.
 """
 
 import json

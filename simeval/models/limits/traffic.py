@@ -2,8 +2,6 @@
 
 docs/guides/rate-limits.md explains how the pace is learnt, benchmarks/faults/limits_simulated.py measures it.
 
-How many calls a second one model gets, learnt from its refusals; pure state, with the time as argument.
-
 1. At first there is no pace: a refused call waits for its own Retry-After.
 2. Too many refused: a cut. The ceiling is the rate of accepted calls a second, and the pace 85% of that.
 3. From there it climbs by the cubic curve of TCP (RFC 9438): ever slower up to the ceiling, ever

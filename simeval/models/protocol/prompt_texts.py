@@ -1,17 +1,12 @@
 """The texts that prompts are made of: those that users may replace, and conversations as models are shown them.
 
-The texts of prompts: each in a file of its own under `simeval/models/prompts`, which a user may replace.
+A file of `simeval/models/prompts` has a head (`version`, `used for`, and `may leave out`: placeholders that a text of
+the user's need not have), then its parts, each below a line `# name`. A placeholder such as {given} is replaced by a
+text that Python has fenced; a paragraph with a placeholder that has no text is left out. Other braces stay as they are.
 
-A file has a head (`version`, `used for`, and `may leave out`: placeholders that a text of the user's need not have),
-then its parts, each below a line `# name`. A placeholder such as {given} is replaced by a text that Python has fenced;
-a paragraph with a placeholder that has no text is left out. Other braces stay as they are.
-
-Conversations as models are shown them: a judge's transcript, and a simulated user's chat.
-
-A conversation for the model that plays its user: roles reversed, one after the other, word for word.
-
-A provider takes the first turn from "user" and the last, and no two of one role in a row; a model that plays a person
-keeps to its part if the person's words are its own ("assistant") and the app's are the other side's ("user").
+A judge is shown a transcript. The model that plays a user gets a chat with the roles reversed: a provider takes the
+first turn from "user" and the last, and no two of one role in a row; a model that plays a person keeps to its part if
+the person's words are its own ("assistant") and the app's are the other side's ("user").
 """
 
 import json

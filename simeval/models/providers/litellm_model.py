@@ -1,12 +1,9 @@
 """Any provider's models, through LiteLLM.
 
-LiteLLM is imported when it is first needed (about two seconds of CPU) and never retries here: simeval does, by
-cause.
+LiteLLM is imported when it is first needed (about two seconds of CPU) and never retries here: simeval does, by cause.
 
-The connections under LiteLLM: opened with the first model that needs them, closed with the last.
-
-LiteLLM keeps its clients in a cache of the whole process, by endpoint and not by model, so the session they run
-on must be one for all our models on an event loop. When it closes, the clients that hold it leave the cache
+It keeps its clients in a cache of the whole process, by endpoint and not by model, so the session they run on must be
+one for all our models on an event loop. When it closes, with the last of them, the clients that hold it leave the cache
 (else LiteLLM would open a new session behind our back), and LiteLLM's logging task ends if it began with us.
 """
 

@@ -1,12 +1,4 @@
-"""Retrieval: which of the entities that an answer needs are in the context it was given.
-
-The prompts are defaults to be edited. None of them has been validated against human judgement.
-
-Summaries: how dense they are with entities, and how good a model finds them.
-
-The prompts are defaults to be edited. None of them has been validated against human judgement.
-
-Answers against questions and references by a model: response relevancy, context precision, answer similarity.
+"""Scorers of retrieval and summaries by a model: entities, density, relevancy, precision, similarity of answers.
 
 The prompts are defaults to be edited. None of them has been validated against human judgement.
 """

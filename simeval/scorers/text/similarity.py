@@ -1,15 +1,8 @@
 """Texts against a reference or a pattern: equal, contained, matching, or how near.
 
 Texts are compared in Unicode's form NFC. An output or a reference that is no text is compared as JSON; no reference
-at all (None) is an error, because nothing was measured then.
-
-How far two texts, or two lists of words, are apart: edit distance and longest common subsequence, by rapidfuzz.
-
-rapidfuzz is imported at first use: most scorers of this package need none of it.
-
-Texts against references by the words and sequences of words they share: BLEU, GLEU, METEOR and ROUGE-n.
-
-The first three are NLTK's (`simeval[texts]`), with its tokens: words and punctuation, as in the Penn Treebank.
+at all (None) is an error, because nothing was measured then. Edit distances are rapidfuzz's; BLEU, GLEU and METEOR are
+NLTK's (`simeval[texts]`), with its tokens: words and punctuation, as in the Penn Treebank.
 """
 
 import re

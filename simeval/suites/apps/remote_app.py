@@ -1,8 +1,6 @@
-"""The base of apps that are reached by a protocol.
+"""The base of apps that are reached by a protocol, and how a request to one can end.
 
 messages, state ──► request ──► exchange ──► response, state      state: the session, values to send back
-
-How a request to an app can end, and how to decide that by a status, a close code or an exception.
 
     answered   the app answered                                                           data about the app
     failed     the app failed: its users would have met the same                          data about the app
@@ -12,7 +10,6 @@ How a request to an app can end, and how to decide that by a status, a close cod
                                                                                           before, else missing
 
 An error within a body with status 200, or within a stream, counts as the status it names: {"error": {"code": 429}}.
-
 Everything that talks to an app raises AppFailure with one of the last four. Nothing else decides this.
 """
 
