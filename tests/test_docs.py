@@ -3,11 +3,8 @@
 import ast
 import importlib
 import inspect
-import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +17,7 @@ from docs.hooks.page_parts import Command, parts_of
 from simeval import stats
 from simeval.core.setting_field import about_of
 from simeval.core.settings import Settings
+from tests.support.command_line import python
 from tests.support.console import Reader
 from tests.test_faces import public
 
@@ -43,16 +41,7 @@ COMMANDS = dict(all_commands())
 
 @pytest.mark.parametrize("code", SNIPPETS)
 def test_a_snippet_runs(code: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(tmp_path, code)
 
     assert done.returncode == 0, done.stderr
 

@@ -7,7 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -70,7 +71,7 @@ def wait_for(said: str, process: "subprocess.Popen[str]") -> None:
 def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run simeval in a folder and wait for it: in a fork of a process that has it imported, where that is the same."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    if FORKS and not any(name.startswith(OF_PYTHONS_START) for name in environment):
+    if forks(environment):
         return _in_fork(folder, arguments, variables)
     return subprocess.run(
         command(*arguments),
@@ -83,20 +84,54 @@ def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.Co
     )
 
 
-def _in_fork(
-    folder: Path, arguments: Sequence[str], variables: Mapping[str, str]
-) -> "subprocess.CompletedProcess[str]":
-    request = {"module": "simeval.cli", "arguments": arguments, "folder": str(folder), "environment": variables}
+def python(folder: Path, code: str) -> "subprocess.CompletedProcess[str]":
+    """Run code in a folder as a program that takes warnings for errors, and wait for it."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if FORKS:
+        return _in_fork(folder, (), variables, code)
+    program = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(program, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
+def forks(environment: Mapping[str, str]) -> bool:
+    """Return whether a fork does what a process with these further variables does."""
+    return FORKS and not any(name.startswith(OF_PYTHONS_START) for name in environment)
+
+
+@contextmanager
+def fork(
+    folder: Path,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    *outputs: int,
+    is_terminal: bool = False,
+    code: str | None = None,
+) -> Iterator[tuple[int, Callable[[], int]]]:
+    """Run simeval, or code, in a fork with two descriptors as its output: its number, and what waits for its status."""
+    request = {
+        "module": "simeval.cli",
+        "code": code,
+        "arguments": arguments,
+        "folder": str(folder),
+        "environment": variables,
+        "is_terminal": is_terminal,
+    }
     answer, theirs = socket.socketpair()
-    with answer, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+    with answer:
         answer.settimeout(PATIENCE_SECONDS)
         with theirs:
-            descriptors = [theirs.fileno(), out.fileno(), err.fileno()]
-            socket.send_fds(_fork_server(), [json.dumps(request).encode()], descriptors)
+            socket.send_fds(_fork_server(), [json.dumps(request).encode()], [theirs.fileno(), *outputs])
         with answer.makefile() as told:
-            process = int(told.readline())
+            yield int(told.readline()), lambda: int(told.readline())
+
+
+def _in_fork(
+    folder: Path, arguments: Sequence[str], variables: Mapping[str, str], code: str | None = None
+) -> "subprocess.CompletedProcess[str]":
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        with fork(folder, arguments, variables, out.fileno(), err.fileno(), code=code) as (process, ended):
             try:
-                status = int(told.readline())
+                status = ended()
             except TimeoutError as error:
                 os.kill(process, signal.SIGKILL)
                 raise subprocess.TimeoutExpired([*arguments], PATIENCE_SECONDS) from error

@@ -4,6 +4,7 @@ A fork is a process of its own, with its own folder, environment and output, and
 is run as a file, so that no package of the tests is at hand in a command: `python fork_server.py DESCRIPTOR`.
 """
 
+import fcntl
 import gc
 import json
 import os
@@ -11,9 +12,12 @@ import runpy
 import signal
 import socket
 import sys
+import termios
+import warnings
 from importlib import import_module
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
+from types import ModuleType
 from typing import Any
 
 LOADED = (  # what most commands load
@@ -57,7 +61,7 @@ def _forked(requests: socket.socket) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Load the package, wait for requests, and run the module of a request as `python -m` does, in a fork."""
+    """Load the package, wait for requests, and run the module or the code of a request as Python does, in a fork."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     for name in LOADED:
         import_module(name)
@@ -70,12 +74,22 @@ def main() -> None:
         if stream:
             os.dup2(descriptor, stream)
         os.close(descriptor)
+    if request["is_terminal"]:  # the output, of which the process becomes the only one
+        os.setsid()
+        fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+        os.dup2(1, 0)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w", 1), os.fdopen(2, "w", 1)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
     sys.path[0] = str(Path.cwd())
     sys.argv[1:] = request["arguments"]
-    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    if request["code"] is None:
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+        return
+    warnings.simplefilter("error")
+    program = sys.modules["__main__"] = ModuleType("__main__")
+    exec(compile(request["code"], "<string>", "exec"), program.__dict__)
 
 
 if __name__ == "__main__":

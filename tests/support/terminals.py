@@ -6,7 +6,7 @@ import pty
 import select
 import struct
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from time import monotonic
 
 import pyte
 
-from tests.support.command_line import ROOT, command
+from tests.support.command_line import ROOT, command, fork, forks
 
 PATIENCE_SECONDS = 60.0  # no test counts on it: it ends those that would wait for ever
 
@@ -26,6 +26,7 @@ class TerminalSession:
     process: int
     descriptor: int
     screen: pyte.Screen
+    wait: Callable[[], int]
     raw: bytes = b""
     status: int | None = None
     _stream: pyte.ByteStream = field(init=False)
@@ -58,7 +59,7 @@ class TerminalSession:
         while self._read(deadline):
             pass
         if self.status is None:
-            self.status = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+            self.status = self.wait()
         return self.status
 
     def type(self, keys: str) -> None:
@@ -86,19 +87,35 @@ def in_terminal(
     folder: Path, *arguments: str, rows: int = 24, columns: int = 80, **environment: str
 ) -> Iterator[TerminalSession]:
     """Run simeval in a folder, in a terminal of this size; it is ended when the block is left."""
-    argv = command(*arguments)
     found = {name: value for name, value in os.environ.items() if name not in ("CI", "NO_COLOR", "COLUMNS", "LINES")}
     found |= {"TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **environment}
-    process, descriptor = pty.fork()
+    descriptor, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    with _running(folder, arguments, found, theirs, environment) as (process, wait):
+        os.close(theirs)
+        session = TerminalSession(process, descriptor, pyte.Screen(columns, rows), wait)
+        try:
+            yield session
+        finally:
+            if session.status is None:
+                os.kill(process, 9)
+                wait()
+            os.close(descriptor)
+
+
+@contextmanager
+def _running(
+    folder: Path, arguments: Sequence[str], variables: Mapping[str, str], terminal: int, further: Mapping[str, str]
+) -> Iterator[tuple[int, Callable[[], int]]]:
+    """Run simeval in a fork, where that is the same as in a process of its own."""
+    if forks(further):
+        with fork(folder, arguments, variables, terminal, terminal, is_terminal=True) as found:
+            yield found
+        return
+    process = os.fork()
     if process == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.login_tty(terminal)
         os.chdir(folder)
-        os.execve(argv[0], argv, found)
-    session = TerminalSession(process, descriptor, pyte.Screen(columns, rows))
-    try:
-        yield session
-    finally:
-        if session.status is None:
-            os.kill(process, 9)
-            os.waitpid(process, 0)
-        os.close(descriptor)
+        argv = command(*arguments)
+        os.execve(argv[0], argv, variables)
+    yield process, lambda: os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

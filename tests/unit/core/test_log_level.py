@@ -1,12 +1,10 @@
 """An engine's log_level shows simeval's log: by the program's own handlers where it has some."""
 
-import subprocess
-import sys
-
 import pytest
 
 import simeval
 from simeval.errors import DefinitionError
+from tests.support.command_line import ROOT, python
 
 RUN = """
 import logging
@@ -21,8 +19,9 @@ log.info("a fact")
 
 def shown(level: str, before: str = "") -> str:
     """Return what a program writes to standard error whose engine has a log level."""
-    program = RUN.format(level=level, before=before)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
+    done = python(ROOT, RUN.format(level=level, before=before))
+    assert done.returncode == 0, done.stderr
+    return done.stderr
 
 
 def test_without_handlers_it_is_shown_as_configure_logging_shows_it() -> None:
