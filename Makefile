@@ -72,6 +72,7 @@ bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that 
 	$(BIN)/python -m benchmarks.faults.limits_simulated
 	$(BIN)/python -m benchmarks.speed.store
 	$(BIN)/python -m benchmarks.speed.overhead
+	$(BIN)/python -m benchmarks.speed.start
 	$(BIN)/python -m benchmarks.speed.report
 	$(BIN)/python -m benchmarks.faults.campaign
 	$(BIN)/python -m benchmarks.statistics.level

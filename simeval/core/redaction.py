@@ -13,7 +13,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import pbkdf2_hmac
 from html import escape
 from typing import Any, SupportsFloat
@@ -88,6 +88,7 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
 _BY_RARITY = " etaoinshrdlcumwfgypbv.kjxqz-:29/_="  # the characters of these texts, the commonest first
 
 
+@cache
 def _shapes() -> Sequence[tuple[str, str, re.Pattern[str], str]]:
     """Return a row for each text that occurs in a kind of key, with its rarest character.
 
@@ -99,14 +100,11 @@ def _shapes() -> Sequence[tuple[str, str, re.Pattern[str], str]]:
             max(marker, key=_BY_RARITY.index),
             marker,
             pattern,
-            r"".join(rf"\{n + 1}" for n in range(pattern.groups)) + MASK,
+            "".join(rf"\{n + 1}" for n in range(pattern.groups)) + MASK,
         )
         for markers, pattern in compiled
         for marker in markers
     )
-
-
-_SHAPES = _shapes()
 
 
 @dataclass(slots=True)
@@ -149,7 +147,7 @@ class Redactor:
         for pattern in self.patterns:
             text = pattern.sub(_mask, text)
         lowered = text.lower()
-        for rarest, marker, shape, masked in _SHAPES:
+        for rarest, marker, shape, masked in _shapes():
             if rarest in lowered and marker in lowered:
                 text = shape.sub(masked, text)
         return text
