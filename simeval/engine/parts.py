@@ -3,21 +3,25 @@
 check ──► requests, notes ──► around ──► before_trials ──► trials ──► end
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from simeval.core.faces import load
-from simeval.engine.executors import Executor
-from simeval.engine.flow import Demand
-from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.run_context import RunContext
-from simeval.models.protocol.prompts import GradeRequest
 from simeval.models.provider_table import is_embedded
-from simeval.results.suite import RunRecord
-from simeval.store.journal import RunResult
+
+if TYPE_CHECKING:
+    from simeval.engine.executors import Executor
+    from simeval.engine.flow import Demand
+    from simeval.engine.plans.budget import Spending
+    from simeval.engine.plans.scenario_plan import RunPlan
+    from simeval.engine.run_context import RunContext
+    from simeval.models.protocol.prompts import GradeRequest
+    from simeval.results.suite import RunRecord
+    from simeval.store.journal import RunResult
 
 
 class RunPart:

@@ -291,7 +291,8 @@ class RunContext:
 
     def _examples(self, judged: str | None) -> Sequence[LabelledExample]:
         """Return the labelled conversations of an expectation, which is judged by this text."""
-        return self.shared.examples.get(expectation_key(judged or ""), ())
+        examples = self.shared.examples
+        return examples.get(expectation_key(judged or ""), ()) if examples else ()
 
     def _shown(self, expectation: Expectation) -> ExpectationControls | None:
         """Return the controls for the judges of an expectation; None without any."""

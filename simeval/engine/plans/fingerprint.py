@@ -112,7 +112,8 @@ def _options(settings: Settings) -> Json:
 
 def _examples_read(plans: Sequence[RunPlan], examples: Mapping[str, Sequence[LabelledExample]]) -> Sequence[str] | None:
     """Return the keys of the labelled conversations shown to judges; None without any."""
-    expected = {expectation_key(each.expected_behavior or "") for plan in plans for each in plan.judged}
+    judged = [each for plan in plans for each in plan.judged] if examples else []
+    expected = {expectation_key(each.expected_behavior or "") for each in judged}
     keys = sorted(each.key for key in expected for each in examples.get(key, ()))
     return keys or None
 
