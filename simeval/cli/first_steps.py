@@ -14,6 +14,7 @@ from simeval.cli.options import (
     color_option,
     judge_option,
     only_option,
+    overrides,
     screen_options,
     setting_options,
     user_option,
@@ -55,7 +56,8 @@ def try_(context: click.Context, /, *, probe: bool, message: str, **options: Any
     from simeval.cli.try_one import try_suite
 
     if probe or "://" in options["suite"]:
-        _probe(options["app"] or options["suite"], message=message, color=options["color"])
+        patterns = overrides(context).get("secret_patterns", ())
+        _probe(options["app"] or options["suite"], message=message, color=options["color"], secret_patterns=patterns)
     leave(try_suite(context, **options))
 
 

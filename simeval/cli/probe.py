@@ -1,6 +1,7 @@
 """The work of `simeval try --probe`: two short conversations with an app at once, and how its answers are read."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from simeval.core.capture import defined_at
 from simeval.core.conversation import SESSION
 from simeval.core.redaction import Redactor
 from simeval.core.serialization import plain
-from simeval.core.settings import DEFAULTS
+from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Color, Terminal, printable, terminal_of
 from simeval.errors import DefinitionError, SimevalError
 from simeval.suites.apps.named import app_of, name_of
@@ -30,12 +31,13 @@ WRONG = 1
 SECONDS_AT_INIT = 20.0  # for an answer, where nobody has asked to see one
 
 
-def probe(named: str, *, message: str, color: Color) -> int:
+def probe(named: str, *, message: str, color: Color, secret_patterns: Sequence[str] = ()) -> int:
     """Hold two conversations, show their results, and return the exit status."""
 
     def work() -> int:
-        app, seconds = _app(named)
-        return _show(app, anyio.run(held, app, message, seconds), color)
+        app, settings = _app(named)
+        clean = _cleaner(app, [*settings.secret_patterns, *secret_patterns])
+        return _show(app, anyio.run(held, app, message, settings.app_timeout_seconds), color, clean)
 
     return status_of(work)
 
@@ -48,30 +50,35 @@ def first_look(named: str) -> str:
     except SimevalError as error:
         return str(error)
     if not any(talk.answers for talk in talks):
-        return Redactor.of(secrets_of(app)).clean(talks[0].turns[0].problem)
-    _show(app, talks, "auto")
+        return _cleaner(app).clean(talks[0].turns[0].problem)
+    _show(app, talks, "auto", _cleaner(app))
     return ""
 
 
-def _app(named: str) -> tuple[Any, float]:
-    """Return the app that a name means, or that a suite file describes, and its seconds. Raises DefinitionError."""
-    is_suite, seconds = Path(named).suffix in SUFFIXES, DEFAULTS.app_timeout_seconds
+def _app(named: str) -> tuple[Any, Settings]:
+    """Return the app that a name means, or that a suite file describes, and its settings. Raises DefinitionError."""
+    is_suite, settings = Path(named).suffix in SUFFIXES, DEFAULTS
     app: Any = named
     if is_suite:
         suite, cast = read_suite(named, Cast())
-        app, seconds = cast.app, suite.settings.app_timeout_seconds
+        app, settings = cast.app, suite.settings
     app = app_of(app)
     if isinstance(app, str):
         do = f"try it with `simeval try {named if is_suite else f'SUITE --app {named}'}`"
         found = f"{'its app' if is_suite else 'it'} is a model, which needs no probe"
         raise DefinitionError(f"{'suite' if is_suite else 'app'} {named!r}", found=found, do=do)
-    return app, seconds
+    return app, settings
 
 
-def _show(app: Any, talks: Sequence[Talk], color: Color) -> int:
-    """Show two conversations and their proofs; return the exit status."""
-    terminal, redactor, proof = terminal_of(sys.stdout, color), Redactor.of(()), Proof.of(talks)
+def _cleaner(app: Any, patterns: Sequence[str | re.Pattern[str]] = ()) -> Redactor:
+    redactor = Redactor.of((), patterns=patterns)
     redactor.learn(secrets_of(app))
+    return redactor
+
+
+def _show(app: Any, talks: Sequence[Talk], color: Color, redactor: Redactor) -> int:
+    """Show two conversations and their proofs; return the exit status."""
+    terminal, proof = terminal_of(sys.stdout, color), Proof.of(talks)
     for name, text in _parts(app, talks, proof):
         show("\n".join(_line(terminal, name, redactor.clean(text))), None)
     is_answered = all(turn.answer for talk in talks for turn in talk.turns)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from traceback import format_exc
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
@@ -38,6 +37,7 @@ from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
 from simeval.core.logs import log
+from simeval.core.redaction import traceback_of
 from simeval.core.setting_field import RayExecutor
 from simeval.core.settings import DEFAULTS, MARGIN, Settings
 from simeval.core.terminal import Color, one_line, terminal_of
@@ -206,7 +206,7 @@ def run_suite(
     except KeyboardInterrupt:
         return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
     except Exception as error:  # a traceback would end with status 1, which is a verdict
-        log.debug("traceback", text=clean(format_exc()))
+        log.debug("traceback", text=clean(traceback_of(error)))
         problem = clean(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where")
         return say(problem + _how_to_go_on(settings), NOT_COMPLETED)
     return 0 if result.meets(result.run.gate) else max(STATUS[result.outcome], NOT_MET)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from hashlib import pbkdf2_hmac
 from html import escape
+from traceback import format_exception
 from typing import Any, SupportsFloat
 from urllib.parse import quote, unquote, unquote_plus
 
@@ -36,6 +37,7 @@ _OPEN_HEADERS = frozenset(
     | {"origin", "referer", "user-agent", "x-title"}
 )
 _BASES = re.compile(r"BASE(?:_URL)?$|_ENDPOINT$", re.IGNORECASE)  # variables with the address of a model
+_SENT = "_HEADERS"  # variables with headers: OTEL_EXPORTER_OTLP_HEADERS
 _PASSWORD = re.compile(r"://[^\s/:@]{0,100}:([^\s/@]+)@")
 _KEPT_IN_URLS = ("", "/", "?/:@-._~!$'()*,")  # characters that clients leave as they are in a query
 _NAMED_VALUE = re.compile(r"=\s*\"?([^\";,\s]+)")  # in a header: of a cookie, for instance
@@ -127,7 +129,9 @@ class Redactor:
         environment = [value for name, value in os.environ.items() if _NAMES.search(name)]
         environment += [part for value in os.environ.values() if "://" in value for part in _PASSWORD.findall(value)]
         environment += [part for name, value in os.environ.items() if _BASES.search(name) for part in secrets_in(value)]
-        known = {str(value) for value in (*values, *environment) if value}
+        sent = [each for name, value in os.environ.items() if name.endswith(_SENT) for each in value.split(",")]
+        headers = secret_headers({each.partition("=")[0]: unquote(each.partition("=")[2]) for each in sent})
+        known = {str(value) for value in (*values, *environment, *headers) if value}
         given = {str(value) for value in values if len(str(value)) >= SHORTEST_LEARNT and _DIGIT.search(str(value))}
         found = {form for value in known if value in given or _is_secret(value) for form in _forms(value)}
         return cls(tuple(sorted(found, key=len, reverse=True)), tuple(_compiled(pattern) for pattern in patterns))
@@ -151,6 +155,10 @@ class Redactor:
             if rarest in lowered and marker in lowered:
                 text = shape.sub(masked, text)
         return text
+
+    def name(self, name: str) -> str:
+        """Return a name with every secret masked; a mark distinguishes names that differ only in these."""
+        return _marked(name, self.clean(name))
 
     def _without_beginnings(self, text: str) -> str:
         """Return a text that masks the beginnings of secrets quoted up to a cut."""
@@ -271,12 +279,31 @@ _ARGUMENTS = (  # of a command: the beginning of a secret value, and the value
     re.compile(r"((?<!\S))((?=\S{16})[\w-]*?(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12,}[\w-]*(?!\S))"),
 )
 _REDACTOR = Redactor()
+_LONGEST_FORM = 32
+_NAMING = re.compile(r"(?<![\w-])(?!a2a:|agui:)[\w-]{1,30}:\Z")  # before an address: mcp:URL#TOOL, openai:URL#MODEL
+_CODE = re.compile(
+    r"^([ |]*File \".*\n)(?![ |]*File )(.*)(\n[ |]*[~^][~^ ]*$)?", re.MULTILINE
+)  # of a traceback, and its carets
+_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*(?:\"|$)|'(?:[^'\\]|\\.)*(?:'|$)")
 
 
 def shown_name(name: str) -> str:
     """Return a name without its secrets; a mark distinguishes names that differ only in these."""
-    masked, _ = _read(name)
+    return _marked(name, shown(name))
+
+
+def _marked(name: str, masked: str) -> str:
     return name if masked == name else f"{masked} ({mark_of(name)})"
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return the traceback of an error whose lines of code have no texts: one of them may be a secret."""
+    return _CODE.sub(_without_texts, "".join(format_exception(error)))
+
+
+def _without_texts(found: re.Match[str]) -> str:
+    code = _TEXTS.sub(lambda text: text[0] if len(text[0]) < SHORTEST else CUT, found[2])
+    return f"{found[1]}{code}{found[3] if code == found[2] else ''}"
 
 
 def shown(text: str) -> str:
@@ -312,14 +339,19 @@ def secrets_among(given: object) -> Iterator[str]:
 def _read(text: str) -> tuple[str, list[str]]:
     """Return a text with its secrets masked, and these."""
     found: list[str] = []
-    masked = _URL.sub(lambda url: _address(url[0], found), text)
+    masked = _URL.sub(lambda url: _address(url[0], found, is_named=_is_named(text, url.start())), text)
     if re.match(r"(?:cmd|mcp):(?!\w+://)", text):
         for pattern in _ARGUMENTS:
             masked = pattern.sub(lambda each: _argument(each, found), masked)
     return _REDACTOR.clean(masked), found
 
 
-def _address(url: str, found: list[str]) -> str:
+def _is_named(text: str, start: int) -> bool:
+    """Return whether the fragment of an address is a name: that of a tool or a model."""
+    return _NAMING.search(text, max(0, start - _LONGEST_FORM), start) is not None
+
+
+def _address(url: str, found: list[str], *, is_named: bool) -> str:
     def user(each: re.Match[str]) -> str:
         if _PLACES.fullmatch(each[1]):
             return each[0]
@@ -330,8 +362,8 @@ def _address(url: str, found: list[str]) -> str:
 
     def value(each: re.Match[str]) -> str:
         name, said = each[1] or "", each[2]
-        is_tool = not name and each.string[each.start() - 1] == "#"  # URL#TOOL, URL#MODEL
-        if is_tool or _PLACES.fullmatch(said):
+        names_it = is_named and not name and each.string[each.start() - 1] == "#"
+        if names_it or _PLACES.fullmatch(said):
             return each[0]
         if len(said) >= SHORTEST or _SECRET_NAME.search(name.removesuffix("=")):
             found.extend({said, unquote_plus(said)})

@@ -32,6 +32,7 @@ from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContex
 from simeval.engine.suite_run import selection, simulate
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Model
+from simeval.models.registry import redactor_of
 from simeval.results.suite import ScenarioResult, SuiteResult
 from simeval.store.opening import open_journal
 from simeval.suites.apps.named import as_app, name_of
@@ -223,8 +224,9 @@ class Engine:
 
         async def work(context: RunContext, suite: Sequence[ScenarioTest], apps: Sequence[Any]) -> "Selection":
             result = await simulate(context, suite, apps[0], selection(apps[1:]))
-            names = [each if isinstance(each, str) else name_of(each) for each in apps]
             settings = self.settings
+            clean = redactor_of(settings)
+            names = [each if isinstance(each, str) else clean.name(name_of(each)) for each in apps]
             return selection_of(result, names, alpha=settings.significance_level, on_app_error=settings.on_app_error)
 
         return await self.held("select", scenarios, app_handlers, work)

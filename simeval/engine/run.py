@@ -108,7 +108,7 @@ def _notes(
 ) -> Sequence[str]:
     """Return the lines that the record of the run has from the start."""
     graders = [("scorer", name) for name in sorted(context.embedded_graders)]
-    return [
+    notes = [
         *embedded_notes([*spec.roles, *graders, ("app", app_name)]),
         *of_parts,
         *replaced_notes(context.shared.prompts),
@@ -116,6 +116,7 @@ def _notes(
         *warnings_of(spec.plans, noted=True),
         *([spec.part.note] if spec.part else []),
     ]
+    return [context.clean(note) for note in notes]
 
 
 def _announce(spec: RunSpec[R], run: RunRecord, foreseen: Forecast, warnings: Sequence[str]) -> None:

@@ -315,7 +315,7 @@ class RunContext:
             return Target(app=self._app(answering), name=handler, model=handler)
         by_columns = dataset is not None and takes_columns(handler, dataset)
         self.learn(handler)
-        name = name_of(handler)
+        name = self._redactor.name(name_of(handler))
         app = self._app(column_handler(handler) if by_columns else Handler.of(handler), name)
         return Target(app=app, name=name, takes_columns=by_columns)
 

@@ -14,6 +14,7 @@ import anyio.to_thread
 import pytest
 from aiohttp import web
 
+from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, scorer
 from simeval.core.redaction import Redactor, secrets_in, shown, shown_name
 from simeval.errors import DefinitionError
 from simeval.models.protocol.prompts import ChatRequest
@@ -22,6 +23,7 @@ from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of, name_of
+from tests.integration.test_security import everything_in
 from tests.support.command_line import simeval
 from tests.support.serving import serving
 
@@ -200,6 +202,38 @@ async def test_a_model_whose_address_has_a_password_is_not_sent_the_key_of_the_e
     assert sent == [f"Basic {b64encode(b'me:pass-1').decode()}"]
 
 
+async def test_a_part_of_a_path_that_a_pattern_names_is_not_in_the_name_of_the_app(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.path)
+        return web.json_response({"reply": "I track orders."})
+
+    application = web.Application()
+    application.router.add_post("/{rest:.*}", answer)
+    rule = ProportionEvaluator(min_proportion=0.5)
+    async with serving(application) as url:
+        apps = [app_of(f"{url}/token/ACME-{number}/chat") for number in (1, 2)]
+        engine = Engine(store=tmp_path / "runs.db", secret_patterns=[r"ACME-\d"], seed=1)
+        suite = ScenarioTest(
+            title="One", given="A user", when="They ask", sample_size=1, then=Expectation(scorer=words, evaluator=rule)
+        )
+        runs = [(await engine.evaluate(suite, app)).run for app in apps]
+        selection = await engine.select(suite, apps)
+
+    names = [run.app for run in runs]
+    assert seen[0] == "/token/ACME-1/chat"
+    assert all("/token/[secret]/chat (" in str(name) for name in names)
+    assert names[0] != names[1]
+    assert not [name for name, text in everything_in(tmp_path).items() if "ACME-" in text]
+    assert "ACME-" not in str(selection)
+
+
+@scorer
+def words(output: str) -> bool:
+    return bool(output.split())
+
+
 def test_the_beginning_of_a_secret_before_the_end_of_a_quotation_is_masked() -> None:
     redactor = Redactor()
     redactor.learn(["YWxpY2UtdGhlLW93bmVyOnB3", "two words of it"])
@@ -245,6 +279,8 @@ def test_two_apps_that_differ_in_a_secret_alone_have_two_names_and_the_same_one_
         ("openai-responses:https://pass-1@h/v1#shop", "openai-responses:https://[secret]@h/v1#shop"),
         ("mcp:http://h/mcp?pass-1#ask", "mcp:http://h/mcp?[secret]#ask"),
         ("wss://h/chat?auth=pass-1", "wss://h/chat?auth=[secret]"),
+        ("http://h/chat#pass-1", "http://h/chat#[secret]"),
+        ("agui:http://h/agent#pass-1", "agui:http://h/agent#[secret]"),
         ("https://h/chat?s={session}&key=pass-1", "https://h/chat?s={session}&key=[secret]"),
     ],
 )

@@ -15,14 +15,13 @@ from functools import partial
 from inspect import iscoroutinefunction
 from logging import DEBUG
 from time import monotonic, perf_counter
-from traceback import format_exception
 from typing import Protocol
 
 from simeval.core.capture import STOPS_THE_RUN, Caught, attempt, place_of
 from simeval.core.conversation import GIVEN, HELD_ANEW, LEFT, Beginning, Conversation, Ending, Message
 from simeval.core.faces import load
 from simeval.core.logs import log, named, warn_all
-from simeval.core.redaction import clean_values, cleaned
+from simeval.core.redaction import clean_values, cleaned, traceback_of
 from simeval.core.run_records import Start, TrialKey
 from simeval.core.serialization import survives_json
 from simeval.core.setting_field import UserFormat
@@ -232,7 +231,7 @@ class Dialogue:
         except OF_ONE_TRIAL as error:
             failure = failure_of(error, "simulator", clean=self.clean)
             if failure.stage in ("app", "app_access") and log.is_enabled_for(DEBUG):
-                log.debug("traceback", text=self.clean("".join(format_exception(error.__cause__ or error))))
+                log.debug("traceback", text=self.clean(traceback_of(error.__cause__ or error)))
             return ENDED_BY.get(failure.stage, "model_error"), failure
         finally:
             await session.leave()

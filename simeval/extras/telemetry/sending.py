@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from simeval.core.logs import log
+from simeval.core.redaction import Redactor
 from simeval.core.setting_field import TraceOut
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError
@@ -83,7 +84,7 @@ class _Line:
     first: str = ""
 
     def hear(self, said: str) -> None:
-        is_first, self.first = not self.first, self.first or said
+        is_first, self.first = not self.first, self.first or Redactor.of(()).clean(said)
         if self.is_over and is_first:
             self.give_up()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.redaction import MASK, Redactor, clean_values, secret_options
+from simeval.core.redaction import MASK, Redactor, clean_values, secret_options, traceback_of
 from simeval.errors import DefinitionError
 
 BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
@@ -117,6 +117,29 @@ def test_the_query_of_a_models_address_in_the_environment_is_known(monkeypatch: 
     cleaned = Redactor.of([]).clean("plum-tree-42 pear-tree-42 fig-tree-4242 first-page")
 
     assert cleaned == f"{MASK} {MASK} {MASK} first-page"
+
+
+def test_the_headers_of_a_collector_in_the_environment_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    headers = "x-team=plum%20tree%2042,authorization=Basic%20cGVhci10cmVl"
+    monkeypatch.setattr("os.environ", {"OTEL_EXPORTER_OTLP_HEADERS": headers})
+
+    cleaned = Redactor.of([]).clean("plum tree 42, cGVhci10cmVl")
+
+    assert cleaned == f"{MASK}, {MASK}"
+
+
+def test_a_traceback_shows_code_without_its_texts() -> None:
+    def call(*given: object, **named: object) -> None:
+        raise ExceptionGroup("refused", [ValueError("no such key")])
+
+    with pytest.raises(ExceptionGroup) as raised:
+        call("x", len("y"), 'plum-tree-42', key=f"pear\"tree{1}", place="a/b")  # fmt: skip
+
+    text = traceback_of(raised.value)
+
+    assert 'call("x", len("y"), …, key=f…, place="a/b")' in text
+    assert "ValueError: no such key" in text
+    assert not any(secret in text for secret in ("plum", "pear", "~~~", "^^^"))
 
 
 def test_the_values_of_options_and_of_the_environments_secrets_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
