@@ -50,6 +50,7 @@ class RequirementOutcomes:
     cut: ScoreCut | None = None
     by_people: PeopleStandard | None = None
     significance_level: float = DEFAULTS.significance_level
+    chart: Chart | None = None
 
 
 Saved = RunDocument | ExperimentDocument
@@ -186,6 +187,7 @@ def _outcomes(scenario: ScenarioDocument, label: str, verdict: Requirement) -> R
         cut=verdict.cut,
         by_people=verdict.by_people,
         significance_level=verdict.significance_level,
+        chart=chart,
     )
 
 

@@ -54,6 +54,15 @@ def commands() -> None:
     metavar="RUN",
     help="Choose sample sizes and designs by the results of this run, which prove nothing here.",
 )
+@click.option(
+    "--aa",
+    type=click.IntRange(2),
+    is_flag=False,
+    flag_value="10",
+    metavar="[RUNS]",
+    help="Run the suite so often (10 times without a number) against the unchanged app: how often is it red, and do "
+    "the runs differ by more than chance?",
+)
 @json_option("result")
 @click.option("--junit", "junit_path", metavar="PATH", type=click.Path(), help="Write the result as JUnit XML.")
 @html_option
@@ -73,7 +82,7 @@ def run(context: click.Context, /, **options: Any) -> None:
     Exit status: 0 every verdict passed (with --gate not_fail: none is a fail), with --baseline also proven no worse; 1
     not so; 2 the command, suite or app could not be used; 3 the run could not be completed (a model that cannot be
     used, a budget that is spent, too many errors); 130 it was interrupted. Finished trials are in the store, and
-    --resume continues the run.
+    --resume continues the run. Of several runs (--aa) 0 means that they differ no more than chance makes them.
     """
     from simeval.cli.run import leave, run_suite
 
@@ -143,6 +152,7 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 @click.option(
     "--lower", "lower_is_better", multiple=True, metavar="METRIC", help="For experiments: less of it is better."
 )
+@click.option("--aa", is_flag=True, help="All runs are of one unchanged app: do they differ by more than chance?")
 @json_option("comparison")
 @html_option
 @markdown_option

@@ -41,6 +41,7 @@ def _compare(
     html_path: str | None,
     markdown_path: str | None,
     color: Color,
+    aa: bool = False,
     **options: Any,
 ) -> int:
     require_apart({"--json": json_path, "--html": html_path, "--markdown": markdown_path})
@@ -53,6 +54,11 @@ def _compare(
         )
     named = [(f"baseline {baseline!r}", baseline), *((f"candidate {name!r}", name) for name in candidates)]
     found = [load_result(name, store, where) for where, name in named]
+    if aa:
+        from simeval.cli.aa import require_alone, show_unchanged  # most comparisons are of two versions
+
+        require_alone({"--html": html_path, "--markdown": markdown_path})
+        return show_unchanged(found, json_path=json_path, color=color)
     old, *new = (read_result(document, where) for document, (where, _) in zip(found, named, strict=True))
     if len(new) > 1:
         many = compare_many(old, new, **options)

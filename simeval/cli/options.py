@@ -35,7 +35,7 @@ FIRST_WEEK = frozenset(  # the settings that a long help shows at once; --help-a
 )
 LATER = frozenset(  # the other options that it does not show at once
     (
-        *("plan_from", "junit_path", "sarif_path", "margin", "address", "actors", "simulated", "must_not"),
+        *("plan_from", "aa", "junit_path", "sarif_path", "margin", "address", "actors", "simulated", "must_not"),
         *("log_level", "log_format", "color", "quiet", "verbose", "traits", "encoder", "sentiment_model", "median"),
     )
 )

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -153,6 +154,7 @@ def run_suite(
     baseline: str | None = None,
     against: str | None = None,
     margin: float | None = None,
+    aa: int | None = None,
     address: str | None = None,
     actors: int | None = None,
     log_level: str | None,
@@ -169,6 +171,7 @@ def run_suite(
     clean = _cleaner(settings)
     try:
         settings = DEFAULTS.overridden(overrides(context))
+        _require_alone(aa, reports, baseline, against, settings)
         clean = _cleaner(settings)
         with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
             loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, samples)
@@ -178,8 +181,7 @@ def run_suite(
             settings = loaded.settings.overridden(overrides(context)).overridden(_on_ray(context, address, actors))
             files = (suite if isinstance(suite, str) else None, baseline, against, plan_from, settings.store)
             reports.require_writable(read=files)
-            loaded = _not_passed(loaded, settings) if rerun else loaded
-            loaded = _planned(loaded, plan_from, samples, settings) if plan_from else loaded
+            loaded = _chosen(loaded, settings, rerun=rerun, plan_from=plan_from, samples=samples)
             if against is not None:
                 loaded, settings = _against(against, loaded, settings, margin, baseline)
             held_against = _baseline(baseline, margin, settings) if against is None else None
@@ -187,11 +189,10 @@ def run_suite(
                 settings = held_against.settled(settings)
                 held_against.check(loaded, settings)
                 reports = replace(reports, baseline=held_against)
-            with cast.placed("app", *MODELS, ESCALATE):
-                engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-                with chdir(Path.cwd()):  # an app may leave the folder that paths of reports start from
-                    result = anyio.run(_evaluate, engine, loaded, handler)
-        result, head = reports.write(result, settings)
+            results = _results(aa, loaded, settings, partial(_run, cast, loaded, handler))
+        if aa is not None:
+            return int(load("simeval.cli.aa:show_unchanged")(results, json_path=json_path, color=color))
+        result, head = reports.write(results[0], settings)
         if result.run.stopped:
             status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
             return say(clean(_ended(result.run.stopped, head)) + _how_to_go_on(settings, result), status)
@@ -210,6 +211,16 @@ def run_suite(
         problem = clean(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where")
         return say(problem + _how_to_go_on(settings), NOT_COMPLETED)
     return 0 if result.meets(result.run.gate) else max(STATUS[result.outcome], NOT_MET)
+
+
+def _require_alone(
+    aa: int | None, reports: _Reports, baseline: str | None, against: str | None, settings: Settings
+) -> None:
+    """Raise DefinitionError for an option that is about one run, beside --aa."""
+    if aa is not None:
+        files = {"--junit": reports.junit_path, "--html": reports.html_path, "--sarif": reports.sarif_path}
+        runs = {"--baseline": baseline, "--against": against, "--resume": settings.resume}
+        load("simeval.cli.aa:require_alone")({**files, "--markdown": reports.markdown_path, **runs})
 
 
 def _on_ray(context: click.Context, address: str | None, actors: int | None) -> Mapping[str, Any]:
@@ -247,6 +258,14 @@ def _against(
     return held_against(name, suite, settings, MARGIN if margin is None else margin)
 
 
+def _chosen(
+    suite: Suite, settings: Settings, *, rerun: str | None, plan_from: str | None, samples: int | None
+) -> Suite:
+    """Return the suite as an earlier run makes it: the scenarios to run, and their sizes. Raises DefinitionError."""
+    suite = _not_passed(suite, settings) if rerun else suite
+    return _planned(suite, plan_from, samples, settings) if plan_from else suite
+
+
 def _not_passed(suite: Suite, settings: Settings) -> Suite:
     from simeval.cli.rerun import not_passed  # the database takes its time
 
@@ -272,9 +291,25 @@ def _cleaner(settings: Settings, secrets: Sequence[object] = ()) -> Callable[[st
     return redactor.clean
 
 
-async def _evaluate(engine: Engine, scenarios: Suite, handler: ExampleHandler) -> SuiteResult:
-    with ending_on_signals(engine):
-        return await engine.evaluate(scenarios, handler)
+def _results(
+    aa: int | None, suite: Suite, settings: Settings, run: Callable[[Settings], SuiteResult]
+) -> Sequence[SuiteResult]:
+    """Return the result of the run, or of so many against the unchanged app."""
+    if aa is None:
+        return [run(settings)]
+    repeated: Sequence[SuiteResult] = load("simeval.cli.aa:run_repeatedly")(aa, suite.scenarios, settings, run)
+    return repeated
+
+
+def _run(cast: Cast, scenarios: Suite, handler: ExampleHandler, settings: Settings) -> SuiteResult:
+    async def evaluate(engine: Engine) -> SuiteResult:
+        with ending_on_signals(engine):
+            return await engine.evaluate(scenarios, handler)
+
+    with cast.placed("app", *MODELS, ESCALATE):
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+        with chdir(Path.cwd()):  # an app may leave the folder that paths of reports start from
+            return anyio.run(evaluate, engine)
 
 
 def _ended(why: str, told: Sequence[str]) -> str:

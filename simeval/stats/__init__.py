@@ -9,6 +9,7 @@
     mean, betting  the mean of a bounded score, from a fixed sample and at any time
     planning       sample sizes and power
     clusters       turns in conversations: ICC, design effect, Korn and Graubard
+    run_to_run     several runs of one unchanged version: do they differ by more than chance?
     repeated       several runs of a task: pass^k, pass@k
     paired         two versions on the same seeds: McNemar, sign flips, non-inferiority
     paired_sequential  the same pairs, stopped as soon as not worse, or worse, is proven

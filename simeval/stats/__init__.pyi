@@ -22,6 +22,7 @@ from . import preference as preference
 from . import quantile as quantile
 from . import reliability as reliability
 from . import repeated as repeated
+from . import run_to_run as run_to_run
 from . import sequential as sequential
 from . import slices as slices
 from . import stopping_game as stopping_game
