@@ -163,6 +163,9 @@ class ReplyRecord:
     completion_tokens: int = 0
 
 
+SUITE = "suite"  # in the metadata of a run: the title of its suite
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
     """A sign of life of a run, with the seconds and usage of its present attempt so far."""

@@ -141,7 +141,8 @@ class Engine:
             do = "give it behind the scenarios: evaluate(scenarios, app_handler)"
             raise DefinitionError("evaluate", found="no app is given", do=do)
         async with _open(app_handler) as app:
-            result = await self._run(partial(simulate, suite=suite, app_handler=app))
+            title = "" if isinstance(scenarios, ScenarioTest) else getattr(scenarios, "title", "")
+            result = await self._run(partial(simulate, suite=suite, app_handler=app, title=title))
         return result[0] if isinstance(scenarios, ScenarioTest) else result
 
     @overload

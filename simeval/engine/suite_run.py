@@ -19,7 +19,7 @@ import anyio.to_thread
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
 from simeval.core.rubric_levels import judges_said
-from simeval.core.run_records import Cut, Heartbeat, ResumableRun, Start, TrialKey
+from simeval.core.run_records import SUITE, Cut, Heartbeat, ResumableRun, Start, TrialKey
 from simeval.core.setting_field import Shard
 from simeval.core.trial import Trial, TrialConversation, TrialResult, Verdict
 from simeval.core.validation import require
@@ -249,8 +249,9 @@ async def simulate(
     suite: Sequence[ScenarioTest],
     app_handler: ExampleHandler,
     contest: Contest | None = None,
+    title: str = "",
 ) -> SuiteResult:
-    """Simulate users of every scenario, judge, and conclude; with a `contest`, of several apps.
+    """Simulate users of every scenario, judge, and conclude; with a `contest`, of several apps. `title` is the suite's.
 
     Raises DefinitionError before any call is made.
     """
@@ -263,6 +264,7 @@ async def simulate(
         if context.shared.elsewhere is not None:
             context.shared.elsewhere.check(settings)
         spec = await _spec_of(context, simulation, suite, app_handler, other, contest)
+        spec = replace(spec, fields={**spec.fields, "metadata": {SUITE: title}}) if title else spec
         try:
             result = await carry_out(context, spec)
         except SimevalError as error:

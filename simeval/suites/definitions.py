@@ -433,6 +433,7 @@ _OF_EXTRAS = {  # sections that features read which attach from outside, by the 
     name: place for name, place in {"attack": f"{ATTACKS}:Attack"}.items() if is_there(place)
 }
 _OF_FILE: Mapping[str, Form] = {
+    "title": Annotated[str, Field(min_length=1)],
     "judge": Annotated[_JUDGE, BeforeValidator(_two_judges)],
     "scenarios": Annotated[list[Any], Field(min_length=1)],
     **{name: FORMS.record(load(place), {"world": _WORLD}, TEXTS) for name, place in _OF_EXTRAS.items()},

@@ -150,7 +150,7 @@ def _wrong_files(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
 class _File:
     """The contents of a file: scenarios, settings and roles by name, lines of its attacks, places of roles.
 
-    `titled` are the lines of its scenarios' titles, `set_at` those of its settings.
+    `titled` are the lines of its scenarios' titles, `set_at` those of its settings; `title` is its own.
     """
 
     scenarios: Sequence[ScenarioTest]
@@ -159,19 +159,22 @@ class _File:
     places: Mapping[str, Place]
     titled: Mapping[str, int] = field(default_factory=dict)
     set_at: Mapping[str, int] = field(default_factory=dict)
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite(Sequence[ScenarioTest]):
     """The scenarios of a file, a folder or a module, and its settings: `Engine(settings=suite.settings)`.
 
-    `cast` has the roles, if the files set them; `lines` the lines of attacks' scenarios, by their titles.
+    `cast` has the roles, if the files set them; `lines` the lines of attacks' scenarios, by their titles. `title` is
+    that of its first file with one, else the name of the file or folder.
     """
 
     scenarios: tuple[ScenarioTest, ...]
     settings: Settings = DEFAULTS
     cast: Cast = field(default_factory=Cast)
     lines: Mapping[str, Line] = field(default_factory=dict)
+    title: str = ""
 
     def __repr__(self) -> str:
         return f"<Suite of {len(self.scenarios)} scenarios>"
@@ -222,7 +225,7 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
-        return _joined(_read_all(files), base)
+        return _joined(_read_all(files), base, name=path.resolve().name)
     if path.suffix == ".py":
         raise DefinitionError(
             f"suite {source!r}",
@@ -247,7 +250,7 @@ def files_in(folder: Path) -> list[Path]:
 
 def load_file(path: Path, *, base: Settings = DEFAULTS) -> Suite:
     """Load one YAML file; settings missing from it are as in `base`. Raises SuiteFileError."""
-    return _joined({path: _read(path)}, base)
+    return _joined({path: _read(path)}, base, name=path.stem)
 
 
 def load_expectations(path: str | Path) -> list[Expectation]:
@@ -321,7 +324,8 @@ def _read(path: Path) -> _File:
     titled = {title: line for title, (_, line) in lines.items()}
     titled |= {each.title: line_at(node, ("scenarios", place, "title")[skip:]) for place, each in enumerate(made)}
     set_at = {name: line_at(node, ("settings", name)) for name in brought}
-    return _File([*made, *(each for each, _ in attacks)], brought, lines, places, titled, set_at)
+    title = file.get("title", "")
+    return _File([*made, *(each for each, _ in attacks)], brought, lines, places, titled, set_at, title)
 
 
 def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Place]]:
@@ -398,8 +402,8 @@ def _clashes(files: Mapping[Path, _File]) -> Iterator[SuiteFileError]:
                 yield SuiteFileError(str(file), line=line, field=at, found=found, do=do)
 
 
-def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
-    """Return the contents of files as one suite. Raises SuiteFileError with all clashes of two of them."""
+def _joined(files: Mapping[Path, _File], base: Settings, *, name: str) -> Suite:
+    """Return files as one suite, of this name if none has a title. Raises SuiteFileError with all clashes of two."""
     if clashes := [*_clashes(files)]:
         raise all_of(clashes)
     settings: dict[str, Any] = {}
@@ -416,7 +420,8 @@ def _joined(files: Mapping[Path, _File], base: Settings) -> Suite:
         if name.partition(".")[0] == role
     }
     lines = {title: line for each in files.values() for title, line in each.lines.items()}
-    return Suite(scenarios, base.overridden(settings), Cast.of(roles, places), lines)
+    title = next((each.title for each in files.values() if each.title), name)
+    return Suite(scenarios, base.overridden(settings), Cast.of(roles, places), lines, title)
 
 
 def _scenarios_of(found: Any, source: str) -> tuple[ScenarioTest, ...]:

@@ -160,7 +160,7 @@ class MarkedTests:
         _require(app is not None, "no app is given")
         scenarios = tuple(scenario for suite in suites for scenario in suite)
         return _Asked(
-            Suite(scenarios).sized(self.samples),
+            Suite(scenarios, title=next((each.title for each in suites if each.title), "")).sized(self.samples),
             app,
             "app" not in marker.kwargs,
             cast,

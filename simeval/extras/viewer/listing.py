@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simeval.core.run_records import SUITE
 from simeval.core.serialization import Json
 from simeval.core.terminal import counted_of
 from simeval.results.html.charts import Past, trend_chart
@@ -65,7 +66,7 @@ class Listing:
         metrics = [*_metric_rows([each for each in group.runs if each.metrics][:MOST_IN_A_ROW][::-1])]
         shown = [*rows, *metrics[: MOST_ROWS - len(rows)]]
         return {
-            "name": f"dataset {newest.dataset}" if newest.dataset else _named(group.names, newest.scenarios),
+            "name": f"dataset {newest.dataset}" if newest.dataset else _named(group),
             "size": "" if newest.dataset else counted_of(newest.scenarios, "scenario"),
             "is_of_examples": bool(newest.dataset),
             "runs": [_run(each) for each in group.runs],
@@ -87,8 +88,11 @@ class Listing:
         return [_row(each.key, runs, by_run[each.key], bars.get(each.key)) for each in shown], len(now)
 
 
-def _named(titles: Sequence[str], size: int) -> str:
-    first = titles[0] if titles else "a suite without scenarios"
+def _named(group: _Group) -> str:
+    """Return the newest title of a suite; runs of scenarios without one, as in Python, are named by the first."""
+    if title := next((each.metadata[SUITE] for each in group.runs if SUITE in each.metadata), ""):
+        return str(title)
+    first, size = group.names[0] if group.names else "a suite without scenarios", group.runs[0].scenarios
     return first if size < 2 else f"{first}, and {size - 1} more"
 
 
@@ -148,5 +152,5 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "calls": run.calls,
         "cost": "" if run.cost_usd is None else f"${run.cost_usd:.4f}",
         "seconds": run.seconds,
-        "metadata": {name: str(value) for name, value in run.metadata.items()},
+        "metadata": {name: str(value) for name, value in run.metadata.items() if name != SUITE},
     }

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from simeval.core.run_records import total
+from simeval.core.run_records import SUITE, total
 from simeval.core.serialization import Json, plain
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import Bar, Estimate
@@ -135,6 +135,7 @@ def _facts(document: Document, counted: str) -> list[tuple[str, str]]:
     cached = f" ({used.cached_tokens:,} of them cached)" if used.cached_tokens else ""
     cost = used.cost_usd
     facts = [
+        ("Suite", str(document.metadata.get(SUITE, ""))),
         ("App", document.app),
         ("Judge", f"{played['judge']}{repeated}" if "judge" in played else ""),
         ("Simulated user", played.get("user", "")),
