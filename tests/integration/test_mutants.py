@@ -219,6 +219,17 @@ async def test_a_models_rewriting_takes_the_place_of_the_rules() -> None:
     assert all("Change one number" in each for each in asked)
 
 
+async def test_of_an_app_that_never_answers_nothing_is_concluded() -> None:
+    def down(message: str) -> str:
+        raise ValueError("down")
+
+    report = await report_on(suite(is_right), down)
+
+    assert "never answered" in report.problem
+    assert not report.passed
+    assert report.text().startswith("nothing can be concluded")
+
+
 async def test_a_mutant_of_ones_own_may_look_at_the_messages_and_be_async() -> None:
     async def forgets_the_day(answer: str, messages: list[dict[str, str]]) -> str:
         assert messages[-1]["role"] == "user"

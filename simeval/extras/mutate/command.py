@@ -111,7 +111,7 @@ def _mutate(
     write_json(json_path, found.encoded())
     if stopped := found.run.run.stopped:
         return INTERRUPTED if stopped.startswith(INTERRUPT) else NOT_COMPLETED
-    return 0 if found.passed else MISSED
+    return NOT_COMPLETED if found.problem else 0 if found.passed else MISSED
 
 
 def _wanted(names: Sequence[str], own: Sequence[str]) -> Sequence[Any]:

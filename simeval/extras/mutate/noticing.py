@@ -118,21 +118,23 @@ class Watch(Statistician):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin with the mutants once the unchanged app has had all its trials."""
-        is_over = self._stop.reason or self._unanswered.said
-        if self._is_open or is_over or not all(map(self._is_closed, self._unchanged)):
+        """Begin with the mutants once the unchanged app has had all its trials, unless it never answered."""
+        if self._is_open or self._stop.reason or not all(map(self._is_closed, self._unchanged)):
             return
         self._is_open = True
         going: list[Tally] = []
         for tally in (each for each in self._tallies[self._size :] if not self._is_closed(each)):
             base = self._unchanged[tally.plan.position % self._size]
             mutant = self._mutants[tally.plan.position // self._size - 1]
-            if any(mutant.applies(each.conversation) for each in base.judgements):
+            if self._unanswered.said:
+                self._end_early(tally, self._unanswered.said)
+            elif any(mutant.applies(each.conversation) for each in base.judgements):
                 going.append(tally)
             else:
                 self._end_early(tally, NOT_APPLIED)
         trials = sum(len(tally.judgements) for tally in self._unchanged)
-        self._on_open(sum(tally.plan.sample_size - SPARE / 2 for tally in going), trials)
+        if going:
+            self._on_open(sum(tally.plan.sample_size - SPARE / 2 for tally in going), trials)
         for tally in going:
             self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 

@@ -113,12 +113,12 @@ class RequirementResult:
     @property
     def is_toothless(self) -> bool:
         """Whether no mutant makes it fail, although the unchanged app mostly meets it."""
-        return not self.seen and not self.is_blunt
+        return self.trials > 0 and not self.seen and not self.is_blunt
 
     @property
     def is_blunt(self) -> bool:
         """Whether the unchanged app misses it in half of the trials or more."""
-        return 2 * self.missed >= self.trials
+        return 2 * self.missed >= self.trials > 0
 
     def __str__(self) -> str:
         return f"{self.requirement} ({self.scenario})"
@@ -138,6 +138,14 @@ class MutationReport(Printable):
     calls: int
     foretold: float | None
     run: SuiteResult
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be concluded: the unchanged app could be measured nowhere; empty if it could."""
+        size = len(self.run) // (len(self.mutants) + 1)
+        verdicts = [each for scenario in self.run[:size] for each in scenario.verdicts]
+        lost = [each.explanation for each in verdicts if each.outcome == "error"]
+        return lost[0] if len(lost) == len(verdicts) else ""
 
     @property
     def passed(self) -> bool:
@@ -164,6 +172,8 @@ class MutationReport(Printable):
 
     def text(self, room: int | None = None) -> str:
         """Return the report; a table if lines have `room` for it."""
+        if self.problem:
+            return indent(f"nothing can be concluded: {self.problem}", 0, width=line_of(room))
         rows = [(each.name, SAID[each.status], _count(each), _by(each)) for each in self.mutants]
         width = line_of(room)
         missed = [line for each in self.missed for line in _at_length(each, width)]
@@ -208,6 +218,7 @@ class MutationReport(Printable):
         return {
             "passed": self.passed,
             "stopped": self.run.run.stopped,
+            "problem": self.problem,
             "significance_level": self.alpha,
             "conversations": self.conversations,
             "calls": self.calls,
