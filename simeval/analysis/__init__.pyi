@@ -2,6 +2,7 @@ from .agreement_report import AgreementReport as AgreementReport
 from .agreement_report import JudgeAgreement as JudgeAgreement
 from .changes import Change as Change
 from .changes import ComparedRun as ComparedRun
+from .changes import KindChange as KindChange
 from .changes import PairChange as PairChange
 from .changes import Side as Side
 from .comparison import compare as compare
@@ -9,7 +10,6 @@ from .comparison_report import Comparison as Comparison
 from .comparison_report import encode_comparison as encode_comparison
 from .held_against import against as against
 from .judge_agreement import agreement as agreement
-from .kind_changes import KindChange as KindChange
 from .labels import Label as Label
 from .labels import draw_sample as draw_sample
 from .labels import read_labels as read_labels

@@ -9,9 +9,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from simeval.analysis.changes import Change, ChangeReason, Finding, Gate, PairChange, Side, finding_of, proves
+from simeval.analysis.changes import (
+    Change,
+    ChangeReason,
+    Finding,
+    Gate,
+    PairChange,
+    Side,
+    finding_of,
+    kind_changes,
+    proves,
+)
 from simeval.analysis.comparison_report import Comparison, show_side
-from simeval.analysis.kind_changes import kind_changes
 from simeval.analysis.matching import (
     Evidence,
     Matched,

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun
-from simeval.analysis.kind_changes import KindChange
+from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, KindChange
 from simeval.core.serialization import Json
 from simeval.core.terminal import counted_of, show_p, show_share
 from simeval.core.trial import Trial, TrialResult

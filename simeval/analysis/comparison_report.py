@@ -7,8 +7,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from simeval.analysis.changes import ASKED, WORST_FIRST, Change, ComparedRun, Finding, Gate, PairChange, Side
-from simeval.analysis.kind_changes import KindChange, change_lines, told_changes
+from simeval.analysis.changes import (
+    ASKED,
+    WORST_FIRST,
+    Change,
+    ComparedRun,
+    Finding,
+    Gate,
+    KindChange,
+    PairChange,
+    Side,
+    change_lines,
+    told_changes,
+)
 from simeval.analysis.saved_run import Key, RunResult, Saved, read_result
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.serialization import plain

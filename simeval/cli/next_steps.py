@@ -12,7 +12,7 @@ from simeval.core.terminal import Terminal
 from simeval.core.trial import TITLE
 from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.document import Requirement, RunDocument, ScenarioDocument
-from simeval.results.failures import names_line
+from simeval.results.text import names_line
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
 OPEN = (

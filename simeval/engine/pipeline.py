@@ -16,9 +16,9 @@ then on, or never, if it cannot be judged.
 - slots: the places in flight that this run has taken of those all runs share.
 - stop: no more trials, or an end at once.
 
-The actors are in engine/actors, within [conversations] the pair of simulator and app (dialogue.py); conversations and
-judges belong to an executor (engine/executors), in this process or elsewhere. Demand, credits and slots have one owner,
-Demand in engine/flow, where stop is too; the budget and resuming are in engine/plans.
+The actors are in engine/actors, but [conversations], which have pairs of simulator and app, are in engine/simulation;
+they and the judges belong to an executor (engine/executors), in this process or elsewhere. Demand, credits and slots
+have one owner, Demand in engine/flow, where stop is too; the budget and resuming are in engine/plans.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence

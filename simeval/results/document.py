@@ -32,6 +32,7 @@ _SIGNS: Mapping[Sign, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">"
 OLDER_ALPHA = 0.025  # on each side of the intervals of results that do not say it
 
 LEAST = 2  # conversations, to be compared, and scenarios, to be counted
+MOST_TOLD = 5  # kinds of misses with a line of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,20 @@ class FailureKind:
         first, last = self.turns or (0, 0)
         at = "" if not first else f", first at turn {first}" if first == last else f", first at turns {first} to {last}"
         return self.said + at
+
+
+def told_kinds(kinds: Sequence[FailureKind]) -> list[str]:
+    """Return the number of misses and of their kinds, then a line for each; [] for fewer than two kinds."""
+    if len(kinds) < 2:
+        return []
+    lines = [f"{len(each.trials)} ({each.range}): {each.name}" for each in kinds[:MOST_TOLD]]
+    left = kinds[MOST_TOLD:]
+    more = [f"{sum(len(each.trials) for each in left)} of {len(left)} more kinds"] if left else []
+    return [
+        f"{kinds[0].misses} misses of {len(kinds)} kinds (with their shares of all misses, 95% intervals):",
+        *lines,
+        *more,
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 from simeval.core.trial import SAID, Failure, Score, first_answer
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import FailureKind, ScenarioDocument
-from simeval.results.failures import kind_of, without_turn
+from simeval.results.text import kind_of, without_turn
 from simeval.stats.binomial import clopper_pearson
 
 EACH_SIDE = 0.025

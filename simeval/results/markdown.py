@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
 from simeval.core.trial import Outcome, TrialResult
-from simeval.results.document import RunDocument, ScenarioDocument
-from simeval.results.failures import told_kinds
+from simeval.results.document import RunDocument, ScenarioDocument, told_kinds
 from simeval.results.screen.report import (
     WORST_FIRST,
     conversations_text,

@@ -1,5 +1,6 @@
 """Verdicts, outcomes, trials and failures as a person reads them: the parts that all printed results share."""
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,13 @@ MARKS: Mapping[Outcome, str] = {
 }
 MOST_CAUSES = 10
 MALFORMED_SHARE = 0.05  # of a role's replies; fewer are the odd slip that is asked for again
+
+# an app's response, quoted in its failure: it may repeat the request
+_SENT = re.compile(r"(?<=HTTP \d{3}): .*|(?<= of its answer) .*|(?<= in its answer) .*|(?<= JSON or text): .*")
+# an exception of the app's own code: its kind and the line that raised it, without its message
+_RAISED = re.compile(r"^(\w+): .*( \([^()]*:\d+ in [^()]*\))$", re.DOTALL)
+_LINE = re.compile(r":\d+ in ")  # of a file of the app that raised it
+_TURN = re.compile(r"^the app (?:failed|could not be asked) at turn \d+: ")
 
 
 def speaks_against(result: Score | Failure, evaluators: "Sequence[Evaluator]") -> bool:
@@ -234,3 +242,18 @@ def gates_told(bars_met: bool, baseline: BaselineGate) -> str:
     """Say in a sentence which gate is met and which is not."""
     stands = {True: "met", False: "not met"}
     return f"gates: the bars are {stands[bars_met]}, the baseline is {stands[baseline.met]}: {baseline.said}"
+
+
+def kind_of(error: str) -> str:
+    """Return the common text of errors of one cause, without the turn, the request and the response."""
+    return _RAISED.sub(r"\1\2", _SENT.sub("", without_turn(error)))
+
+
+def without_turn(error: str) -> str:
+    """Return an error without its turn."""
+    return _TURN.sub("", error)
+
+
+def names_line(error: str) -> bool:
+    """Return whether an error names the line of a file that raised it."""
+    return bool(_LINE.search(error))

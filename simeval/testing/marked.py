@@ -15,8 +15,7 @@ from simeval.core.terminal import counted_of
 from simeval.core.trial import Verdict
 from simeval.engine.engine import Engine
 from simeval.errors import DefinitionError, SimevalError
-from simeval.results.document import RunDocument
-from simeval.results.failures import told_kinds
+from simeval.results.document import RunDocument, told_kinds
 from simeval.results.screen.report import WORST_FIRST
 from simeval.results.suite import SuiteResult
 from simeval.results.text import meets_gate

@@ -27,7 +27,7 @@ from simeval.core.trial import TrialResult
 from simeval.core.waits import Attempts, WaitAsAsked, Waits, in_words
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.models.limits.traffic import Budget, Gate, Outcome, Ticket, Traffic
-from simeval.results.failures import kind_of, without_turn
+from simeval.results.text import kind_of, without_turn
 
 T = TypeVar("T")
 

@@ -21,9 +21,17 @@ from simeval.core.terminal import (
     show_shares,
 )
 from simeval.core.trial import Bar, Failure, Outcome, Score, TrialResult, first_answer
-from simeval.results.document import ExpectationDocument, Requirement, RunDocument, ScenarioDocument
-from simeval.results.failures import kind_of, told_kinds
-from simeval.results.text import MARKS, MOST_CAUSES, gates_told, meets_gate, show_composite, show_malformed, show_spent
+from simeval.results.document import ExpectationDocument, Requirement, RunDocument, ScenarioDocument, told_kinds
+from simeval.results.text import (
+    MARKS,
+    MOST_CAUSES,
+    gates_told,
+    kind_of,
+    meets_gate,
+    show_composite,
+    show_malformed,
+    show_spent,
+)
 from simeval.results.users import ENDINGS, show_conduct
 
 COLOURS: dict[Outcome, Style] = {"pass": "green", "fail": "red", "inconclusive": "yellow", "error": "red"}

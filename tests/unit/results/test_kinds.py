@@ -6,8 +6,7 @@ import pytest
 
 from simeval.core.trial import UNNEEDED, Failure, Rating, Score
 from simeval.evaluators.scores import SuccessRateEvaluator
-from simeval.results.document import FailureKind
-from simeval.results.failures import told_kinds
+from simeval.results.document import FailureKind, told_kinds
 from simeval.results.kinds import kinds_among
 from simeval.results.reading import read_document
 from simeval.results.suite import SuiteResult, encode_suite, with_shares
