@@ -141,6 +141,9 @@ class Governed(Wrapped):
     _gate: Gate = field(init=False)
     _last: ModelError | None = field(default=None, init=False)
     _may_cut: bool = field(default=False, init=False)  # whether it was reported that prompts may be cut off
+    _refused_first: float = field(default=-inf, init=False)  # if every call was; one that has answered has a breaker
+    _refused_last: float = field(default=-inf, init=False)
+    _told_refused: bool = field(default=False, init=False)
     _most_counted: int = field(default=0, init=False)  # tokens of a prompt
 
     def __post_init__(self) -> None:
@@ -164,6 +167,8 @@ class Governed(Wrapped):
                 failure = error
                 if error.kind in FOR_GOOD and not self.answers:
                     raise ModelUnusable(self.name, kind=error.kind, problem=error.problem) from None
+                if error.kind == "rate_limit" and not self.answers:
+                    error.waited_out = self._has_refused_long(error, monotonic())
                 if not (is_probe and failure.kind in OUTAGE_KINDS):
                     raise
                 probes += 1
@@ -172,6 +177,20 @@ class Governed(Wrapped):
                     raise
             finally:
                 self._end(ticket, completion, failure, is_probe=is_probe, request=request)
+
+    def _has_refused_long(self, error: ModelError, now: float) -> bool:
+        """Announce a model that has refused every call so far; return whether another try would come too late."""
+        if now - self._refused_last > self.outage_seconds + LONGEST_RETRY_AFTER:  # in another run
+            self._refused_first, self._told_refused = now, False
+        self._refused_last = now
+        wait = error.retry_after or 0.0
+        seconds = now - self._refused_first + wait
+        if seconds >= TOLD_REFUSED_SECONDS and not self._told_refused:
+            self._told_refused = True
+            said = " ".join(self.clean(error.problem).split())[:200]
+            again = f"; it asks to be tried again after {wait:.0f} s" if wait else ""
+            warn_all(f"{self.name} has refused every call so far ({said}){again}")
+        return seconds > self.outage_seconds
 
     def _look_for_cut(self, request: Request, completion: Completion) -> None:
         """Say once that so few tokens of a long prompt are counted that it may have been cut off, as Ollama does."""

@@ -58,3 +58,38 @@ async def test_a_prompt_is_measured_for_a_cut_only_where_none_was_longer() -> No
         await model.complete(Counted(history=[{"role": "user", "content": "word " * 1000}]))
 
     assert rendered == 1
+
+
+async def test_a_model_that_refuses_every_call_is_announced_before_its_wait_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refusing = governed(ScriptedModel([failure("rate_limit", retry_after=8)] * 2))
+
+    for _ in range(2):
+        with pytest.raises(ModelError) as raised:
+            await refusing.complete(any_request())
+
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 1
+    assert "scripted/model has refused every call so far (as scripted); it asks to be tried again after 8 s" in told[0]
+    assert not raised.value.waited_out
+
+
+async def test_a_model_that_never_answered_is_not_waited_for_beyond_an_outage() -> None:
+    refusing = governed(ScriptedModel([failure("rate_limit", retry_after=61)]))
+
+    with pytest.raises(ModelError) as raised:
+        await refusing.complete(any_request())
+
+    assert raised.value.waited_out
+
+
+async def test_a_model_that_has_answered_is_left_to_its_breaker(caplog: pytest.LogCaptureFixture) -> None:
+    once = governed(ScriptedModel(["yes", failure("rate_limit", retry_after=61)]))
+    await once.complete(any_request())
+
+    with pytest.raises(ModelError) as raised:
+        await once.complete(any_request())
+
+    assert not raised.value.waited_out
+    assert not caplog.records
