@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import redirect_stderr
 from io import StringIO
+from typing import Any
 
 import anyio
 import pytest
@@ -13,6 +14,7 @@ from simeval.core.run_records import Usage
 from simeval.core.terminal import Display
 from simeval.core.waits import Waits
 from simeval.engine.display import LINE_SECONDS, WINDOW_SECONDS, Look, Progress, Throughput, form_of
+from tests.support.early_stopping import engine, scenario, trial_seeds
 from tests.support.fake_clock import anyio_backend  # noqa: F401
 
 
@@ -106,6 +108,22 @@ async def test_a_line_says_nothing_of_what_is_not_known(lines: pytest.LogCapture
         await anyio.sleep(1.5 * LINE_SECONDS)
 
     assert lines.messages == ["4 of at most 20 trials, 9 calls, 0.0 calls a second"]
+
+
+@pytest.mark.anyio
+async def test_trials_of_a_scenario_that_ended_early_are_not_to_come(lines: pytest.LogCaptureFixture) -> None:
+    quick, slow = scenario(title="quick"), scenario(title="slow")
+    made = engine(concurrency=16, min_trials=10, stop=None, display="log")
+    of_slow = {str(seed) for seed in trial_seeds(made, slow)}
+
+    async def app(message: str, state: dict[str, Any]) -> str:
+        await anyio.sleep(1.5 * LINE_SECONDS if message in of_slow else 0.001)
+        return "good"
+
+    ended, whole = await made.evaluate([quick, slow], app)
+
+    assert ended.trials < ended.sample_size
+    assert any(f" of at most {ended.trials + whole.sample_size} trials, " in line for line in lines.messages)
 
 
 @pytest.mark.anyio

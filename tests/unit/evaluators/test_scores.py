@@ -226,3 +226,18 @@ def test_missing_and_missed_trials_count_against_both_sides_of_a_mean() -> None:
     assert (good.outcome, bad.outcome) == ("inconclusive", "inconclusive")
     assert (good.missing, bad.missing) == (30, 30)
     assert (good.estimate, bad.estimate) == (9.0, 3.0)
+
+
+def test_scores_from_one_bound_to_the_other_are_accepted() -> None:
+    evaluator = MeanEvaluator(at_least=5, bounds=(1, 10))
+
+    assert all(map(evaluator.accepts, (1.0, 5.5, 10.0)))
+    assert not any(map(evaluator.accepts, (0.9, 10.1, nan)))
+
+
+def test_bounds_on_one_side_of_the_cut_do_not_fit() -> None:
+    evaluator = ProportionEvaluator(0.5, min_proportion=0.9)
+
+    assert evaluator.misfit(0, 1) == ""
+    assert evaluator.misfit(0, 0.4) == "every score from 0 to 0.4 misses it"
+    assert evaluator.misfit(0.6, 1) == "every score from 0.6 to 1 meets it"

@@ -179,14 +179,18 @@ def prompt_of(request: Request) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_an_attack_is_read_back_to_the_letter_from_where_it_stands(place: str, attack: str) -> None:
-    assert shown_in(place, attack) == attack
+def test_an_attack_is_read_back_to_the_letter_from_where_it_stands(place: str) -> None:
+    assert {name: shown_in(place, attack) for name, attack in ATTACKS.items()} == ATTACKS
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_an_attack_changes_nothing_of_a_prompt_but_the_text_of_one_element(place: str, attack: str) -> None:
+def test_an_attack_changes_nothing_of_a_prompt_but_the_text_of_one_element(attack: str) -> None:
+    for place in PLACES:
+        changes_one_element(place, attack)
+
+
+def changes_one_element(place: str, attack: str) -> None:
+    """Assert that an attack changes one element of a prompt, wherever it is."""
     attacked, harmless = (PLACES[place][0](text) for text in (attack, "x"))
 
     found, expected = read(prompt_of(attacked)), read(prompt_of(harmless))

@@ -1,5 +1,7 @@
 """Successive elimination: who is dropped, and how often that is the best."""
 
+from math import log, sqrt
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,16 @@ def test_it_says_who_outdid_whom() -> None:
 def test_what_is_no_contest_is_refused(entrants: int, n_max: int, alpha: float) -> None:
     with pytest.raises(ValueError, match="two entrants or more"):
         Elimination(entrants, n_max, alpha=alpha)
+
+
+def test_the_evidence_is_the_wealth_of_bets_on_the_variance_so_far() -> None:
+    contest = Elimination(2, 100, alpha=0.05)
+    wealth, seen = 1.0, list[float]()
+    for one, other in [(1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (0.0, 1.0), (1.0, 0.25)]:
+        means = [(0.5 + sum(seen[: n + 1])) / (n + 2) for n in range(len(seen))]
+        variance = (0.25 + sum((x - mean) ** 2 for x, mean in zip(seen, means, strict=True))) / (len(seen) + 1)
+        seen.append((one - other + 1) / 2)
+        wealth *= 1 + sqrt(2 * log(20) / (100 * variance)) * (seen[-1] - 0.5)
+        contest.push(np.array([[one, other]]), np.array([[one, other]]))
+
+    assert contest.evidence()[0, 1] == pytest.approx(wealth)

@@ -9,6 +9,7 @@ import pytest
 from simeval.core.arrays import Floats
 from simeval.stats.paired import mcnemar, paired_not_worse
 from simeval.stats.paired_sequential import (
+    LEAST_STEP,
     MOST_LOOKS,
     MOST_PAIRS,
     PairedDesign,
@@ -161,3 +162,12 @@ def test_no_look_comes_before_the_least_that_is_asked_for() -> None:
 def test_a_number_of_pairs_that_cannot_be_worked_out_is_refused(n_max: int) -> None:
     with pytest.raises(ValueError, match=f"give 1 to {MOST_PAIRS}"):
         paired_design(n_max, (n_max,), margin=0.05, alpha=ALPHA)
+
+
+def test_looks_are_a_step_apart_and_the_last_is_at_the_end() -> None:
+    for n_max in range(20, 400):
+        *steps, last = np.diff(look_times(n_max)).tolist()
+
+        assert look_times(n_max)[-1] == n_max
+        assert len({*steps}) == 1
+        assert LEAST_STEP <= last < 2 * steps[0]
