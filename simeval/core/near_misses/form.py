@@ -26,7 +26,8 @@ _FEATURE = re.compile(
     re.IGNORECASE,
 )
 _HAS_FORM = re.compile(
-    r"^(?:\w+ly )*(?:is|are|be|uses?|has|have|contains?|includes?|answers?|repl(?:y|ies)|responds?|gives?|lists?|"
+    r"^(?:\w+ly )*(?:is|are|be|uses?|(?:has|have)(?! \w+(?:ed|nt|ne|en)\b)|"
+    r"contains?|includes?|answers?|repl(?:y|ies)|responds?|gives?|lists?|"
     r"shows?|ends?|formats?|presents?|writes?|explains?|keeps?|stays?|speaks?|avoids?|does|do|never|not|asks?|put|limits?|provides?|"
     r"refrains?)\b",
     re.IGNORECASE,
@@ -125,8 +126,22 @@ def contraries_of_form(clause: str) -> tuple[str, ...]:
     return next(_of_form(clause), ()) if _HAS_FORM.match(clause) else ()
 
 
+_AT_LEAST = re.compile(
+    r"\b(?:at least|minimum of|(?<!no )(?<!not )more than) (?P<many>\d+) "
+    r"(?P<unit>words|sentences|paragraphs|characters)\b",
+    re.IGNORECASE,
+)
+_SHORT = (
+    "You asked for {what}, and I would rather keep it short: all is settled.",
+    "As to {what}, a short line has to do: please go ahead as planned.",
+)
+_SHORT_OF = {"words": 80, "sentences": 6, "paragraphs": 2, "characters": 400}  # more than a short answer has
+
+
 def _of_form(clause: str) -> Iterator[tuple[str, ...]]:
     """Yield pairs of answers in another form than a clause asks for."""
+    if (least := _AT_LEAST.search(clause)) and int(least["many"]) >= _SHORT_OF[least["unit"].lower()]:
+        yield _filled(_SHORT, least[0].lower())
     if limit := _LIMIT.search(clause):
         yield _beyond(limit)
         return

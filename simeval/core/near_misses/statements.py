@@ -75,9 +75,12 @@ _SUBJECT = re.compile(
     r"(?P<must>(?:should|must|shall|will|can|needs to|has to|is (?:expected|able|supposed) to)\b ?)?",
     re.IGNORECASE,
 )
-_ADVERB = r"(?:(?:correctly|clearly|also|then|first|always|immediately|explicitly|successfully|politely|\w+ly) )*"
+_ADVERB = (
+    r"(?:(?:correctly|clearly|also|then|first|always|immediately|explicitly|successfully|politely|"
+    r"(?!(?:comply|apply|reply|rely|supply|imply)\b)\w+ly) )*"
+)
 _NOT = re.compile(
-    rf"^{_ADVERB}(?:(?:does|do|did|is|will)? ?(?:not|never)|(?:does|do|did|wo|must|ca|should|would)n't"
+    rf"^{_ADVERB}(?:(?:does|do|did|is|will)? ?(?:not|never)|(?:does|do|did|wo|must|ca|should|would)n't|cannot"
     rf"|(?:refuse|decline)s? to|avoids?|refrains? from) {_ADVERB}(?P<verb>[a-z-]+)(?P<rest>.*)$",
     re.IGNORECASE,
 )
@@ -107,12 +110,14 @@ _CHECKS = re.compile(
     re.IGNORECASE,
 )
 _DECLINES = re.compile(
-    rf"^{_ADVERB}(?:(?:rejects?|denies|den(?:y|ied)|declines?|turns? down) (?!that\b|to\b)(?P<noun>.+)"
+    rf"^{_ADVERB}(?:(?:rejects?|pushes back on|denies|den(?:y|ied)|declines?|turns? down) (?!that\b|to\b)(?P<noun>.+)"
     r"|turns? (?P<turned>.+) down)$",
     re.I,
 )
 _KEEPS = re.compile(
-    rf"^{_ADVERB}keeps? (?P<what>.+) (?:to (?:it|him|her)self|secret|private|confidential|hidden)$", re.I
+    rf"^{_ADVERB}(?:keeps? (?P<what>.+) (?:to (?:it|him|her)self|secret|private|confidential|hidden)"
+    r"|(?:(?:stays?|keeps?|remains?) (?:silent|quiet)|says nothing) about (?P<of>.+))$",
+    re.IGNORECASE,
 )
 _HAS_NO = re.compile(r"^(?P<verb>[a-z]+s) no (?P<rest>[a-z].+)$")
 _APOLOGIZES = re.compile(
@@ -164,7 +169,8 @@ _CONDUCT = re.compile(
     re.IGNORECASE,
 )
 _COURTESY = re.compile(  # which the frame of a near miss has
-    r"\b(?:help\w*|assist\w*|thank\w*|greet\w*|welcom\w*|apolog\w*|sorry|hello|hi|goodbye|anything else|happy|glad)\b",
+    r"\b(?:help(?![\w.]*@)\w*|assist\w*|thank\w*|"
+    r"greet\w*|welcom\w*|apolog\w*|sorry|hello|hi|goodbye|anything else|happy|glad)\b",
     re.IGNORECASE,
 )
 _TOLD = re.compile(  # the assistant speaks, whoever listens
@@ -181,7 +187,7 @@ _DISCLOSES = frozenset("tell say state reveal share disclose show name".split())
 _OFFERS = frozenset("offer give provide recommend suggest".split())  # noqa: SIM905
 _INWARD = frozenset(  # acts that nobody claims to have done while doing them
     """
-    be sound call use contradict repeat lie imply argue blame judge interrupt ignore forget fail leave stray
+    be sound call use contradict lie imply argue blame judge interrupt ignore forget fail leave stray
     deviate respond reply refer know need want seem lose exceed contain include greet thank apologize apologise
     have get only
     """.split()  # noqa: SIM905  (a word a line would be half a page)
@@ -196,8 +202,16 @@ _NEXT = re.compile(
 )
 
 
+_NEVER = re.compile(
+    r"^(?:under no circumstances|at no (?:point|time)|in no case) "
+    r"(?:does|do|should|must|may|will|is) (?P<who>(?:the )?\w+) ",
+    re.IGNORECASE,
+)
+
+
 def _of_sentence(sentence: str) -> list[Statement]:
     """Return the statements of a sentence about the assistant, or of one about the world."""
+    sentence = _NEVER.sub(r"\g<who> does not ", sentence)
     if told := _TOLD.match(sentence):
         return _said(told["said"])
     if (
@@ -279,9 +293,13 @@ def _read(clause: str) -> list[Statement]:
     if found := _GIVES.match(clause):
         verb, said = found["verb"].lower(), found["said"]
         return _given(bare(verb), said)
-    if _CONDUCT.search(clause) or re.match(r"(?:is|are|be|stays?|remains?|keeps?|sounds?)\b", clause):
+    is_conduct = _CONDUCT.search(clause) and not _EDITS.match(clause)
+    if is_conduct or re.match(r"(?:is|are|be|stays?|remains?|keeps?|sounds?)\b", clause):
         return []
     return _done(clause)
+
+
+_EDITS = re.compile(r"(?:translat|correct|proofread|rewrit|summari[sz]|shorten|complet|quot|edit)\w*\b")
 
 
 def _act_left_out(clause: str) -> tuple[str, str] | None:
@@ -289,10 +307,12 @@ def _act_left_out(clause: str) -> tuple[str, str] | None:
     if found := _NOT.match(clause):
         return found["verb"].lower(), found["rest"].strip()
     if found := _KEEPS.match(clause):
-        return "reveal", found["what"]
+        return ("reveal", found["what"]) if found["what"] else ("discuss", found["of"])
     if found := _DECLINES.match(clause):
         return "approve", found["noun"] or found["turned"]
     found = _HAS_NO.match(clause)
+    if found and found["verb"] in ("contains", "includes", "mentions"):
+        return "reveal", found["rest"]
     return (found["verb"], f"any {found['rest']}") if found else None
 
 
@@ -400,7 +420,7 @@ def _left_out(verb: str, rest: str) -> list[Statement]:
     what = _to_user(what).replace(" until ", " before ") or ("it" if rest.startswith("but") else "")
     if found := re.match(r"\w+ed (?:in)?to (?P<verb>\w+) (?P<what>.+)", what) if verb == "be" else None:  # persuaded
         return _left_out(found["verb"], found["what"])
-    if not what or verb in _INWARD or what.startswith(("up ", "jokes", "fun ")):
+    if not what or verb in _INWARD or what.startswith(("up ", "jokes", "fun ", "itself")):
         return []
     if found := re.match(r"(?:to be|being) (.+)", what):
         contraries = (f"I am {found[1]}.", f"Yes, I am {found[1]}.")
@@ -437,7 +457,7 @@ def _claimed(verb: str, what: str) -> tuple[str, str]:
     if verb == "promise":
         return f"I promise you {what}.", f"You have my word, I promise you {what}."
     if verb in _OFFERS:
-        what = re.sub(r"^(?:you|to you) ", "", what)
+        what = re.sub(r"^(?:you|to you|out|away) ", "", what)
         verb_said = "offer you" if verb in ("give", "provide", "offer") else verb
         return f"I would like to {verb_said} {what}.", f"I gladly {verb_said} {what}."
     if verb == "allow":
