@@ -219,6 +219,16 @@ async def test_a_models_rewriting_takes_the_place_of_the_rules() -> None:
     assert all("Change one number" in each for each in asked)
 
 
+async def test_a_requirement_without_scores_is_named_as_not_measured() -> None:
+    @scorer
+    def breaks(output: str) -> bool:
+        raise ValueError(output)
+
+    report = await report_on(suite(is_right, breaks), mutants=["refuses"])
+
+    assert "not measured:\n  breaks: ≥ 90% (An order)" in report.text()
+
+
 async def test_of_an_app_that_never_answers_nothing_is_concluded() -> None:
     def down(message: str) -> str:
         raise ValueError("down")

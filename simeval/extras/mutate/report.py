@@ -179,6 +179,7 @@ class MutationReport(Printable):
         missed = [line for each in self.missed for line in _at_length(each, width)]
         why = "the unchanged app misses each requirement that measures it"
         unmeasured = [f"{each.name}: {one_line(each.problem) or why}" for each in self.of("not measured")]
+        unmeasured += [f"{each}" for each in self.requirements if not each.trials]
         blunt = [f"{each.missed} of {each.trials}: {each}" for each in self.requirements if each.is_blunt]
         return "\n".join(
             [
