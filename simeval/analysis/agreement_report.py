@@ -142,13 +142,13 @@ class AgreementReport:
         head = f"judge {self.judge}{times} against {people} ({kind}), run {self.run_id}"
         overall = []
         if self.overall is not None:
-            overall = [f"all expectations together: alpha {_with_advice(self.overall)}"]
+            overall = [indent(f"all expectations together: alpha {_with_advice(self.overall)}", 0)]
         conditions = dict.fromkeys(condition for entry in self.entries for condition in entry.conditions)
         holds = ["what people would find holds on conditions:", *(indent(f"- {each}", 2) for each in conditions)]
         shown = f"{self.examples} labelled conversations are left out: the judge was shown them as examples"
         heads = [indent(head, 0), *([indent(shown, 0)] if self.examples else [])]
         return "\n\n".join(
-            [*map(str, self.people), *heads, *self._blocks(), *overall, self._legend(), "\n".join(holds)]
+            [*map(str, self.people), *heads, *self._blocks(), *overall, indent(self._legend(), 0), "\n".join(holds)]
         )
 
     def _blocks(self) -> list[str]:

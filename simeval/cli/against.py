@@ -27,7 +27,7 @@ def held_against(name: str, suite: Suite, settings: Settings, margin: float) -> 
     where = f"--against {name!r}"
     if _names_app(name, where):
         return replace(suite, scenarios=against(suite, app_of(name), margin=margin)), settings
-    run = read_suite(load_result(name, str(settings.store), where), where)
+    run = read_suite(load_result(name, str(settings.store), where, of_a_suite=True), where)
     if settings.seed not in (None, run.seed):
         do = "leave --seed out: trials are pairs by their seeds"
         raise DefinitionError(where, found=f"its seed is {run.seed}, not {settings.seed}", do=do)

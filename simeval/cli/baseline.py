@@ -36,7 +36,7 @@ class Baseline:
         """Return the run of a file or of a store. Raises DefinitionError if nothing can be compared with it."""
         require_share(margin, "--margin", such_as=0.05)
         where = f"baseline {name!r}"
-        document = load_result(name, store, where)
+        document = load_result(name, store, where, of_a_suite=True)
         run = read_suite(document, where)
         require_measured(run, where)
         return cls(document, run, margin)

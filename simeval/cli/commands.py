@@ -160,12 +160,14 @@ def rubric(context: click.Context, /, **options: Any) -> None:
 def compare(**options: Any) -> None:
     """Say whether CANDIDATE is better or worse than BASELINE, or proven not to be worse.
 
-    Several candidates are shown in one table, with one error rate for all of it.
+    This is for runs that have ended. `simeval run SUITE --against RUN|APP` takes trials until it is proven, `simeval
+    run SUITE --baseline RUN` keeps the bars of the suite too, and `simeval select` finds the best of several apps.
 
-    Each is a run of the store (its id, the beginning of it, or last) or a file that `--json` wrote. Runs of suites
-    with the same seed are compared trial by trial, experiments example by example, metric by metric. Exit status: 0
-    the gate is met (not_worse: every share is proven better, or not worse by more than the margin, and nothing is
-    proven worse; not_proven_worse: nothing is proven worse); 1 it is not; 2 the command or a file could not be used.
+    Several candidates are shown in one table, with one error rate for all of it. Each is a run of the store (its id,
+    the beginning of it, or last) or a file that `--json` wrote. Runs of suites with the same seed are compared trial by
+    trial, experiments example by example, metric by metric. Exit status: 0 the gate is met (not_worse: every share is
+    proven better, or not worse by more than the margin, and nothing is proven worse; not_proven_worse: nothing is
+    proven worse); 1 it is not; 2 the command or a file could not be used.
     """
     from simeval.cli.compare import compare_runs
 

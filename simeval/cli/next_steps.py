@@ -39,7 +39,7 @@ def next_steps(
     elif is_kept(settings) and page.outcome != "pass" and any(map(_has_failed, page.scenarios)):
         command = shlex.join(["simeval", "show", page.run_id, "--failed", *store_flag(settings)])
         steps.append(("read the conversations that speak against the app", clean(command)))
-    steps += [(step, clean(command)) for step, command in _with_more_trials(page, settings)]
+    steps += [(step, clean(command)) for step, command in (*_with_more_trials(page, settings), *_to_a_fail(page))]
     if not steps:
         return []
     lines = ["", "next:"]
@@ -113,6 +113,15 @@ def _with_more_trials(page: RunDocument, settings: Settings) -> list[tuple[str, 
     others = ("--resume", "--samples", "--seed", *(["--only", "--rerun", "--families"] if chosen else []))
     step = f"take {many} new trials of {what}"
     return [(step, command_again(*chosen, "--samples", str(most), *_other_seed(settings), without=others))]
+
+
+def _to_a_fail(page: RunDocument) -> list[tuple[str, str]]:
+    """Return the command that goes on to a fail, where a run has stopped because it would not pass."""
+    given_up = [each for each in page.verdicts if each.reason in ("pass_unlikely", "pass_unreachable")]
+    is_open = any(_trials(each) == 0 for each in given_up)
+    if not is_open or page.stopped:
+        return []
+    return [("go on until a fail is proven", command_again("--stop", "verdict", without=("--resume", "--stop")))]
 
 
 def _other_seed(settings: Settings) -> list[str]:

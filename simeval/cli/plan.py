@@ -101,7 +101,7 @@ def planned(suite: "Suite", run: str, store: str, settings: Settings, *, power: 
     from simeval.analysis.past_design import planned_from  # reading runs takes its time
     from simeval.cli.compare import load_result
 
-    found = load_result(run, store, f"run {run!r}")
+    found = load_result(run, store, f"run {run!r}", of_a_suite=True)
     return replace(suite, scenarios=planned_from(suite, found, settings, power=power))
 
 

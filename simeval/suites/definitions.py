@@ -73,6 +73,11 @@ _OF_PEERS = {  # scorers by the names of other tools
     "regex": "regex_match",
     "similar": "embedding_similarity",
 }
+_VALUES: Mapping[str, Callable[[Any], Mapping[str, Any]]] = {  # the arguments here of the `value` in promptfoo
+    "contains": lambda value: {"texts": as_list(value)},
+    "criteria": lambda value: {"criteria": {"value": value}},
+    "regex_match": lambda value: {"pattern": value},
+}
 _MEANT_EVALUATORS = {"average": "mean", "avg": "mean", "median": "quantile"}
 
 TEXTS = ConfigDict(str_strip_whitespace=True, str_min_length=1)
@@ -128,6 +133,8 @@ def _described(found: Mapping[str, Any], registry: Registry, base: type) -> Any:
     if registry is SCORERS and isinstance(name, str):
         name = _OF_PEERS.get(name, name)
     arguments = {key: value for key, value in found.items() if key != "type"}
+    if registry is SCORERS and "value" in arguments and (of_peer := _VALUES.get(str(name))):
+        arguments |= of_peer(arguments.pop("value"))
     kind = registry.find(name) if isinstance(name, str) else None
     if kind is not None and issubclass(kind, Scorer):
         arguments = {"name": name, **arguments}

@@ -182,6 +182,34 @@ def test_a_suite_that_cannot_pass_is_told_before_it_runs(folder: Path) -> None:
     assert "take enough new trials of 'The bot says what it does'\n" in few.stdout
 
 
+def test_a_run_that_stops_before_a_fail_shows_how_to_prove_it(folder: Path) -> None:
+    (folder / "half.py").write_text(
+        "count = 0\n\ndef handle(message):\n    global count\n    count += 1\n"
+        "    return 'I track orders and start returns.' if count % 2 else 'No idea.'\n"
+    )
+    rule = "{type: proportion, threshold: 20, min_proportion: 0.7}"
+    length = f"then:\n      - {{scorer: response_length, evaluator: {rule}}}\n"
+    (folder / "suite.yaml").write_text(f"{SUITE.split('then:')[0]}{length}    max_turns: 1\n")
+    run = ("run", "suite.yaml", "--app", "half:handle", "--store", "none", "--seed", "1", "--concurrency", "1")
+
+    done = simeval(folder, *run)
+
+    assert "go on until a fail is proven\n    simeval run suite.yaml" in done.stdout
+    assert "--stop verdict\n" in done.stdout
+
+
+def test_a_baseline_is_the_last_run_of_a_suite(folder: Path) -> None:
+    (folder / "table.csv").write_text("input,said,reference\na,b,b\n")
+    table = ("score", "table.csv", "--scorers", "exact_match", "--input", "input", "--recorded", "said")
+
+    run = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "5")
+    scored = simeval(folder, *table, "--output", "reference")
+    again = simeval(folder, "run", "suite.yaml", "--app", "shop:good", "--samples", "5", "--baseline", "last")
+
+    assert (run.returncode, scored.returncode) == (1, 0), scored.stderr
+    assert again.returncode == 1, again.stderr
+
+
 @pytest.mark.parametrize(
     ("evaluator", "samples", "wanted", "many"),
     [

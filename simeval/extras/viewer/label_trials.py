@@ -15,7 +15,7 @@ from simeval.cli.opened import with_store
 from simeval.cli.options import level_of_project
 from simeval.cli.output import show
 from simeval.core.conversation import transcript_lines
-from simeval.core.terminal import Color, Terminal, one_line, terminal_of
+from simeval.core.terminal import Color, Terminal, one_line, printed, terminal_of
 from simeval.errors import DefinitionError
 from simeval.extras.viewer.keyboard import Keyboard, keyboard
 from simeval.store.database import Database
@@ -88,7 +88,8 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
     labels = labels_of(said, queue.expectation)
     show(f"{_counted(queue)}\n", None)
     if queue.skipped:
-        show("what follows holds for trials that can be labelled: skipped ones are not among them\n", None)
+        note = "this holds for trials that can be labelled: skipped ones are not among them"
+        show("\n".join([*printed().wrap(note), ""]), None)
     if labels:
         show(agreement(run, labels, alpha=level_of_project(), skipped=skipped_in(said)), None)
         show(f"\n{show_disagreements(disagreements(run, labels))}", None)

@@ -8,6 +8,7 @@ import pytest
 
 from simeval import agreement
 from simeval.analysis.agreement_report import encode_agreement
+from simeval.core.terminal import LINE
 from simeval.core.trial import Chart
 from simeval.results.suite import SuiteResult
 from simeval.stats.agreement import cohen_kappa, krippendorff_alpha
@@ -187,7 +188,8 @@ class TestReport:
 
         assert "random subset of these very conversations" in " ".join(str(report).split())
         assert "judge judge/a against one person" in str(report)
-        assert "too narrow with fewer than 50" in str(report)
+        assert "too narrow with fewer than 50" in " ".join(str(report).split())
+        assert max(map(len, str(report).splitlines())) <= LINE
 
     def test_its_json_is_strict_and_has_everything(self) -> None:
         report = agreement(run(requirement("a", [True] * 5)), labels([True] * 5))

@@ -70,6 +70,21 @@ def test_a_scenario_with_nothing_given_has_any_user(given: str, tmp_path: Path) 
     assert scenario(tmp_path, given=given).given == "A user"
 
 
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("{type: llm-rubric, value: is polite}", "{type: criteria, criteria: {value: is polite}}"),
+        ("{type: contains, value: Friday}", "{type: contains, texts: [Friday]}"),
+        ("{type: regex, value: F1+}", "{type: regex_match, pattern: F1+}"),
+    ],
+)
+def test_a_scorer_of_promptfoo_may_have_its_value(there: str, here: str, tmp_path: Path) -> None:
+    rule = "evaluator: {type: proportion, threshold: 0.5, min_proportion: 0.9}"
+    one, other = (scenario(tmp_path, then=f"{{scorer: {name}, {rule}}}") for name in (there, here))
+
+    assert repr(one.expectations[0].scorer) == repr(other.expectations[0].scorer)
+
+
 @pytest.mark.parametrize(("there", "here"), [("is-json", "valid_json"), ("is-xml", "valid_xml")])
 def test_a_scorer_may_have_its_name_in_another_tool(there: str, here: str, tmp_path: Path) -> None:
     rule = "evaluator: {type: proportion, min_proportion: 0.9}"
