@@ -18,7 +18,7 @@ from simeval.stats.binomial import clopper_pearson
 
 EACH_SIDE = 0.025
 ALIKE = 0.25  # the mean similarity at which two groups of reasons become one
-MOST_COMPARED = 80  # reasons that are compared each with each; the rest joins the group that is closest
+MOST_COMPARED = 80  # reasons that are compared each with each; the rest joins the closest group, or one of their own
 MOST_RULES = 10  # different reasons of a scorer that are kept apart, as those of rules are
 LONGEST = 160  # characters of a reason, as the name of a kind
 NO_REASON = "no reason is given"
@@ -176,13 +176,12 @@ def _alike(found: Sequence[list[_Miss]]) -> list[list[list[_Miss]]]:
         groups[other] += groups[one]
         groups[one] = []
     groups = [group for group in groups if group]
+    joined: list[list[list[_Miss]]] = [[] for _ in range(len(groups) + 1)]
     for each in order[MOST_COMPARED:]:
-        closest = max(groups, key=lambda group: linked(group, [each]))
-        if linked(closest, [each]) >= ALIKE:
-            closest.append(each)
-        else:
-            groups.append([each])
-    return groups
+        near = [linked(group, [each]) for group in groups]
+        best = max(near)
+        joined[near.index(best) if best >= ALIKE else len(groups)].append(each)
+    return [group + more for group, more in zip([*groups, []], joined, strict=True) if group or more]
 
 
 def _join(between: dict[tuple[int, int], float], sizes: dict[int, int], into: int, gone: int) -> None:
