@@ -152,7 +152,11 @@ class _ToStandardError(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.warned += [event_of(record)] if record.levelno == logging.WARNING else []
-        written(sys.stderr, partial(sys.stderr.write, f"{self.format(record)}\n"))
+        text = self.format(record)
+        if bars := sys.modules.get("tqdm"):  # a bar may be shown there, which is written again below the text
+            written(sys.stderr, partial(bars.tqdm.write, text, file=sys.stderr))
+        else:
+            written(sys.stderr, partial(sys.stderr.write, f"{text}\n"))
 
 
 class _JsonFormatter(logging.Formatter):

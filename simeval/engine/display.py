@@ -1,4 +1,4 @@
-"""How far a run has come: a screen of its own, or a line in the log now and then.
+"""How far a run has come: a screen of its own, a bar, or a line in the log now and then.
 
 The live screen: a line for each scenario, and below them the run's work, waits and costs.
 
@@ -36,7 +36,6 @@ WIDE = 110  # the least cells with room for longer bars
 BAR, WIDE_BAR = 8, 16
 COUNT, MISSES, FOUND, ASKED = 9, 8, 20, 6  # cells of the columns
 MOST_MODELS, MOST_MESSAGES = 3, 4
-LINE = 80  # cells of a line that is written again: a shorter one leaves the end of the one before
 FEWEST_ROWS = 3  # of scenarios, if there is room for anything else
 
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"  # the other screen, no cursor, no line goes on in the next
@@ -49,7 +48,7 @@ LINE_SECONDS = 30.0
 
 NOTEBOOK = "ipykernel.iostream"  # the module of the streams of a notebook's kernel
 
-Form = Literal["screen", "line", "lines", "nothing"]
+Form = Literal["screen", "bar", "lines", "nothing"]
 
 
 @dataclass(slots=True)
@@ -451,7 +450,7 @@ class Progress:
         """
         pace = Throughput()
         pace.note(anyio.current_time(), trials=self._concluded, calls=look.usage().calls)
-        shows = {"screen": self._keep_the_screen, "line": self._keep_the_line, "lines": self._write_lines}
+        shows = {"screen": self._keep_the_screen, "bar": self._keep_the_bar, "lines": self._write_lines}
         async with anyio.create_task_group() as tasks:
             if self._form != "nothing":
                 tasks.start_soon(shows[self._form], look, pace)
@@ -459,8 +458,6 @@ class Progress:
                 yield
             finally:
                 tasks.cancel_scope.cancel()
-                if self._form == "line":
-                    _write_to(sys.stderr, f"\r{self._line(look.usage(), pace):{LINE}}\n")  # the last state stays
 
     async def _keep_the_screen(self, look: Look, pace: Throughput) -> None:
         began = monotonic()
@@ -489,12 +486,23 @@ class Progress:
             messages=messages,
         )
 
-    async def _keep_the_line(self, look: Look, pace: Throughput) -> None:
-        while True:
-            used = look.usage()
-            pace.note(anyio.current_time(), trials=self._concluded, calls=used.calls)
-            _write_to(sys.stderr, f"\r{self._line(used, pace):{LINE}}")
-            await anyio.sleep(FRAME_SECONDS)
+    async def _keep_the_bar(self, look: Look, pace: Throughput) -> None:  # noqa: ARG002  (a bar has its own)
+        from tqdm import tqdm  # 20 ms, and most commands show none
+
+        class Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs only
+            monitor_interval = 0  # no thread of its own
+
+        with Bar(total=self._total, unit="trial", file=sys.stderr, dynamic_ncols=True) as bar:
+            try:
+                while True:
+                    self._move(bar, look)
+                    await anyio.sleep(FRAME_SECONDS)
+            finally:
+                self._move(bar, look)  # the last state stays
+
+    def _move(self, bar: Any, look: Look) -> None:
+        bar.total, bar.n = self._total, self._concluded
+        bar.set_postfix_str(f"{show_calls(look.usage())}, {look.in_flight()} in flight")
 
     async def _write_lines(self, look: Look, pace: Throughput) -> None:
         while True:
@@ -515,19 +523,20 @@ class Progress:
 
 
 def form_of(display: Display | None) -> Form:
-    """Return the form of a run's display: "plain" means lines, and "log" the same, as older versions call it.
+    """Return the form of a run's display: "plain" is a bar on a terminal, and lines elsewhere; "log" lines anywhere.
 
     By default it is live on a terminal if the log shows INFO, unless the log is detailed or a CI job only looks like a
-    terminal, and else plain. Live in a notebook, which is no terminal, is one line that is written again and again.
+    terminal, and else plain. In a notebook, which is no terminal, it is a bar.
     """
-    if display in (None, "live") and type(sys.stderr).__module__ == NOTEBOOK:
-        return "line"
+    is_notebook = type(sys.stderr).__module__ == NOTEBOOK
     if display is None:
         shows = logging.getLogger(LOGGER)
-        if not shows.isEnabledFor(logging.INFO):
+        if not shows.isEnabledFor(logging.INFO) and not is_notebook:
             return "lines"  # which nobody sees, unless the level is lowered
         is_busy = shows.isEnabledFor(logging.DEBUG) or bool(os.environ.get("CI"))
         display = "plain" if is_busy else "live"
     if display == "live" and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         return "screen"
-    return "nothing" if display == "none" else "lines"
+    if display in ("live", "plain"):
+        return "bar" if is_notebook or sys.stderr.isatty() else "lines"
+    return "lines" if display == "log" else "nothing"

@@ -164,10 +164,10 @@ async def test_nothing_is_told_where_nothing_is_wanted(lines: pytest.LogCaptureF
         (None, {}, "screen"),
         ("live", {}, "screen"),
         ("live", {"CI": "1"}, "screen"),
-        (None, {"CI": "1"}, "lines"),
-        (None, {"TERM": "dumb"}, "lines"),
-        ("live", {"TERM": "dumb"}, "lines"),
-        ("plain", {}, "lines"),
+        (None, {"CI": "1"}, "bar"),
+        (None, {"TERM": "dumb"}, "bar"),
+        ("live", {"TERM": "dumb"}, "bar"),
+        ("plain", {}, "bar"),
         ("log", {}, "lines"),
         ("none", {}, "nothing"),
     ],
@@ -198,23 +198,27 @@ class OutStream(StringIO):
 
 
 @pytest.mark.parametrize(
-    ("display", "form"), [(None, "line"), ("live", "line"), ("plain", "lines"), ("log", "lines"), ("none", "nothing")]
+    ("display", "form"), [(None, "bar"), ("live", "bar"), ("plain", "bar"), ("log", "lines"), ("none", "nothing")]
 )
-def test_a_notebook_has_a_line_that_lives(display: Display | None, form: str) -> None:
+def test_a_notebook_has_a_bar(display: Display | None, form: str) -> None:
     with redirect_stderr(OutStream()):
         assert form_of(display) == form
 
 
 @pytest.mark.anyio
-async def test_the_line_of_a_notebook_shows_the_last_state_when_the_run_is_over() -> None:
-    with redirect_stderr(OutStream()) as written:
-        progress = Progress(30, None)
-        async with progress.watched(Look(usage=lambda: Usage(calls=7), in_flight=lambda: 1, waits=Waits())):
+@pytest.mark.parametrize(("stream", "display"), [(OutStream, None), (Tty, "plain")])
+async def test_a_bar_shows_the_last_state_when_the_run_is_over(stream: type[StringIO], display: Display | None) -> None:
+    with redirect_stderr(stream()) as written:
+        progress = Progress(30, display)
+        async with progress.watched(looking(Usage(calls=3_204, cost_usd=0.41))):
+            await anyio.sleep(1)
             progress.advance(12, 3)
 
-    assert written.getvalue().split("\r")[-1].startswith("12 of at most 27 trials, 7 calls")
+    last = written.getvalue().rsplit("\r", 1)[-1]
+    assert "12/27" in last
+    assert "3,204 calls, $0.41, 7 in flight" in last
 
 
 def test_a_log_that_tells_everything_is_not_hidden_behind_a_screen(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger=LOGGER), redirect_stderr(Tty()):
-        assert form_of(None) == "lines"
+        assert form_of(None) == "bar"
