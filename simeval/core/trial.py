@@ -398,4 +398,12 @@ class Quarantine:
 
 def first_answer(details: Mapping[str, Any]) -> int | None:
     """Return the first answer, from 1, with a breach in a score's details; None if they have none."""
-    return min((found["answer"] for found in details.get(BREACH) or ()), default=None)
+    return min((answer for _, answer in breaches_in(details)), default=None)
+
+
+def breaches_in(details: Mapping[str, Any]) -> list[tuple[Kind, int]]:
+    """Return the breaches in a score's details, each with its answer; a scorer of others may keep anything there."""
+    found = details.get(BREACH)
+    listed = [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
+    known = [(kind, each.get("answer")) for each in listed for kind in SAID if each.get("kind") == kind]
+    return [(kind, answer) for kind, answer in known if isinstance(answer, int)]

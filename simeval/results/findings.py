@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, isnan
 from statistics import mean
-from typing import Any, Self
+from typing import Self
 
 from simeval.core.rubric_levels import ESCALATION
 from simeval.core.terminal import counted_of, show_share
-from simeval.core.trial import BREACH, SAID, Failure, Kind, Rating, Score, Verdict
+from simeval.core.trial import BREACH, SAID, Failure, Kind, Rating, Score, Verdict, breaches_in
 from simeval.evaluators.base import Evaluator
 from simeval.results.cases import CaseTable
 from simeval.results.document import Finding
@@ -154,8 +154,7 @@ class Attempts:
 
 def kinds_of(score: Score) -> list[Kind]:
     """Return the kinds of breach in a score, each once."""
-    found: Any = score.details.get(BREACH, ())
-    told = {each["kind"] for each in found}
+    told = {kind for kind, _ in breaches_in(score.details)}
     return [kind for kind in SAID if kind in told]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simeval.core.trial import SAID, Failure, Score, first_answer
+from simeval.core.trial import SAID, Failure, Score, breaches_in, first_answer
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import FailureKind, ScenarioDocument
 from simeval.results.text import kind_of, without_turn
@@ -118,7 +118,7 @@ def _misses(
         elif not is_met_by(result.value):
             said = _reason(result)
             key, named = _named(result.details)
-            turn = first_answer(result.details) if "breach" in result.details else _turn_in(said)
+            turn = first_answer(result.details) or _turn_in(said)
             yield _Miss(index, named or said or NO_REASON, key or ("" if said else NO_REASON), turn)
 
 
@@ -130,13 +130,13 @@ def _reason(score: Score) -> str:
 
 def _named(details: Mapping[str, Any]) -> tuple[str, str]:
     """Return the evidence that details name, as a key and in words: breaches, criteria or paths; else empty."""
-    breaches = details.get("breach")
-    if isinstance(breaches, list):
-        found = [SAID[kind] for kind in SAID if any(each.get("kind") == kind for each in breaches)]
-        return "; ".join(found), "; ".join(found)
+    if breaches := {kind for kind, _ in breaches_in(details)}:
+        found = "; ".join(said for kind, said in SAID.items() if kind in breaches)
+        return found, found
     rulings = details.get("rulings")
     if isinstance(rulings, list):
-        missed = dict.fromkeys(str(each.get("criterion")) for each in rulings if each.get("ruling") == "not_met")
+        known = [each for each in rulings if isinstance(each, Mapping) and each.get("ruling") == "not_met"]
+        missed = dict.fromkeys(str(each.get("criterion")) for each in known)
         return "; ".join(missed), f"not met: {'; '.join(missed)}" if missed else ""
     paths = details.get("state")
     return ("; ".join(map(str, paths)), "") if isinstance(paths, Mapping) else ("", "")

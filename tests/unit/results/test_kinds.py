@@ -153,3 +153,21 @@ def test_screen_and_markdown_show_kinds_where_a_requirement_is_not_proven(good: 
 
     assert ("8 misses of 2 kinds" in found.text()) is is_shown
     assert ("**Kinds of misses**" in found.to_markdown()) is is_shown
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"breach": ["address"]},
+        {"breach": "address"},
+        {"breach": [{}]},
+        {"breach": {"kind": "leak"}},
+        {"rulings": ["no"]},
+    ],
+)
+def test_details_of_ones_own_scorer_need_not_have_the_form_of_ours(details: dict[str, object]) -> None:
+    scores = [Score(value=0, reasoning="an address is given", details=details)] * 2
+
+    [kind] = kinds_among(scores, RULE)
+
+    assert (kind.said, kind.trials, kind.turns) == ("an address is given", (0, 1), None)
