@@ -194,7 +194,8 @@ class StateMatch(ColumnScorer):
 
 
 def _unknown(path: str, unmeasured: Mapping[str, str]) -> Iterator[str]:
-    """Yield why a path is not known: it is in a part that is unknown, or has one in it."""
+    """Yield why a path is not known: it is in a part that is unknown, or has one in it; * has each part in it."""
+    wanted = path.split(".")
     for part, why in unmeasured.items():
-        if not part or f"{path}.".startswith(f"{part}.") or part.startswith(f"{path}."):
+        if not part or all(one in (EACH, other) for one, other in zip(wanted, part.split("."), strict=False)):
             yield why

@@ -60,6 +60,18 @@ def test_what_is_not_known_is_no_score(part: str) -> None:
         StateMatch(state={"orders.F1001.status": "open"}).score(ended({part: "the disk is full"}))
 
 
+@pytest.mark.parametrize("part", ["orders", "orders.F1001", "orders.F1001.amount", "orders.F1001.amount.cents"])
+def test_a_sum_of_parts_that_are_not_all_known_is_no_score(part: str) -> None:
+    with pytest.raises(NotMeasured, match="the disk is full"):
+        StateMatch(state={"orders.*.amount": {"sum": {"at_least": 0}}}).score(ended({part: "the disk is full"}))
+
+
+def test_an_unknown_part_beside_those_that_are_summed_does_not_matter() -> None:
+    found = StateMatch(state={"orders.*.amount": {"sum": 49.5}}).score(ended({"orders.F1001.status": "away"}))
+
+    assert found.value == 1
+
+
 def test_what_is_known_to_be_wrong_is_wrong_whatever_else_is_not_known() -> None:
     found = StateMatch(state={"note": "x", "orders.F1001.status": "open"}).score(ended({"orders": "away"}))
 
