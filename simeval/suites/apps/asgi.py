@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ AsgiCallable = Callable[..., Awaitable[None]]  # of a scope, and functions that 
 Scope = MutableMapping[str, Any]
 ORIGIN = "http://asgi"  # in the addresses of an app that is served here
 CLOSING_SECONDS = 5.0
+BROKEN = 500  # the least status by which an app says that it failed
 _VERSIONS = {"version": "3.0", "spec_version": "2.3"}
 
 
@@ -77,12 +79,14 @@ class AsgiServer:
     async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web
 
-        exchange = _Exchange(request, await request.read())
+        exchange = _Exchange(request, await request.content.read())  # of any size: a limit is the app's own
         came = await capture(partial(self.app, self._scope(request), exchange.receive, exchange.send))
         if isinstance(came, Caught) and exchange.response is None:
             return web.Response(status=500, text=said_of(came.error) + place_of(came.error))
-        if isinstance(came, Caught):
-            raise came.error  # in the middle of an answer, which breaks off
+        with suppress(ConnectionError):  # nobody waits for it any more
+            await exchange.send_held()
+        if isinstance(came, Caught) and not exchange.over.is_set() and request.transport is not None:
+            request.transport.abort()  # in the middle of an answer, which breaks off
         return exchange.response or web.Response(status=500, text="the app gave no response")
 
     def _scope(self, request: web.BaseRequest) -> Scope:
@@ -106,12 +110,16 @@ class AsgiServer:
 
 @dataclass(slots=True)
 class _Exchange:
-    """One request to an ASGI app, and its response as far as it came."""
+    """One request to an ASGI app, and its response as far as it came.
+
+    A response of an error is held until the app has ended: frameworks send it, and then raise the error that tells why.
+    """
 
     request: web.BaseRequest
     body: bytes | None
     response: web.StreamResponse | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    held: list[Scope] = field(default_factory=list)
 
     async def receive(self) -> Scope:
         """Return the request, and once the response is complete, the end of the connection."""
@@ -123,6 +131,19 @@ class _Exchange:
 
     async def send(self, event: Scope) -> None:
         """Take a part of the response."""
+        if self.held or event.get("status", 0) >= BROKEN:
+            self.held.append(event)
+        else:
+            await self._write(event)
+        if event["type"] == "http.response.body" and not event.get("more_body", False):
+            self.over.set()
+
+    async def send_held(self) -> None:
+        """Send a response that was held."""
+        for event in self.held:
+            await self._write(event)
+
+    async def _write(self, event: Scope) -> None:
         from aiohttp import web
 
         if event["type"] == "http.response.start":
@@ -134,7 +155,6 @@ class _Exchange:
             await self.response.write(event.get("body", b""))
             if not event.get("more_body", False):
                 await self.response.write_eof()
-                self.over.set()
 
 
 class _Lifespan:

@@ -32,6 +32,17 @@ class Chat:
                 await send({"type": f"{event}.complete"})
             return
         body = json.loads((await receive())["body"])
+        start: dict[str, Any] = {"type": "http.response.start", "headers": [(b"content-type", b"text/plain")]}
+        if scope["path"] in ("/error", "/raises"):
+            await send({**start, "status": 500})
+            await send({"type": "http.response.body", "body": b"Internal Server Error"})
+            if scope["path"] == "/error":
+                return
+            raise KeyError("order")
+        if scope["path"] == "/breaks":
+            await send({**start, "status": 200})
+            await send({"type": "http.response.body", "body": b"You", "more_body": True})
+            raise KeyError("order")
         said, kind = f"You said {body['message']}.", b"application/json"
         parts = [json.dumps({"reply": said}).encode()]
         if scope["path"] == "/broken":
@@ -79,6 +90,31 @@ async def test_an_error_of_its_code_is_a_failure_of_the_app() -> None:
     assert failure is not None
     assert failure.outcome == "failed"
     assert "HTTP 500: KeyError: 'order'" in str(failure)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/raises", "HTTP 500: KeyError: 'order'"), ("/error", "HTTP 500: Internal Server Error"), ("/breaks", "broke")],
+)
+async def test_an_error_beside_a_response_is_told_and_writes_no_traceback(
+    path: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    failure = (await asked(HttpApp(asgi=Chat(), url=path))).failure
+
+    assert said in str(failure)
+    assert caplog.records == []
+
+
+@pytest.mark.anyio
+@pytest.mark.filterwarnings("ignore:Sending a large body")
+async def test_it_gets_messages_of_any_size() -> None:
+    long = "x" * 2_000_000
+
+    async with HttpApp(asgi=Chat(), url="/chat") as app:
+        exchange = await app.exchange([{"role": "user", "content": long}], {})
+
+    assert exchange.answer().response == f"You said {long}."
 
 
 @pytest.mark.anyio
