@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial, wraps
+from math import fsum
 from random import Random
 from typing import Any, Literal, get_args
 
@@ -52,7 +53,7 @@ class ToolFaults:
         for kind, rate in rates.items():
             require_part(rate, f"ToolFaults.{kind}")
         do = f"give rates of {', '.join(KINDS[:-1])} or {KINDS[-1]} that add up to more than 0 and at most 1"
-        require(0 < sum(rates.values()) <= 1, "ToolFaults", found=rates, do=do)
+        require(0 < fsum(rates.values()) <= 1, "ToolFaults", found=rates, do=do)
         usable = not isinstance(self.tools, str) and all(isinstance(each, str) for each in self.tools)
         require(usable, "ToolFaults.tools", found=self.tools, do="give a list of names of tools")
 

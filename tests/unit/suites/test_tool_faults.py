@@ -110,6 +110,12 @@ async def test_a_tool_that_a_world_does_not_have_is_told() -> None:
         await calls(ToolFaults(timeout=1, tools=["pay"]))
 
 
+def test_rates_that_are_one_together_as_written_are_taken() -> None:
+    faults = ToolFaults(timeout=0.2, stale=0.4, twice=0.3, malformed=0.1)
+
+    assert str(faults) == "timeout 0.2, stale 0.4, twice 0.3, malformed 0.1 of all tools"
+
+
 @pytest.mark.parametrize(
     "wrong", [{}, {"timeout": 2}, {"timeout": 0.6, "stale": 0.6}, {"stale": -1}, {"timeout": 1, "tools": "refund"}]
 )
