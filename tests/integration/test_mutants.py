@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,13 @@ async def test_a_mutant_of_ones_own_that_breaks_is_not_measured_and_its_error_is
 
     assert statuses(report) == {"broken": "not measured", "refuses": "noticed"}
     assert "broken: ValueError: Hello" in report.text()
+
+
+async def test_a_mutant_without_a_name_that_returns_no_text_is_told_as_such() -> None:
+    report = await report_on(suite(is_right), mutants=[partial(len), "refuses"])
+
+    assert statuses(report) == {"partial": "not measured", "refuses": "noticed"}
+    assert "mutant 'partial': it returned int; return a text, or None" in report.text(200)
 
 
 async def test_a_models_rewriting_takes_the_place_of_the_rules() -> None:

@@ -148,6 +148,7 @@ def own(function: Callable[..., Any], name: str = "") -> Mutant:
         do = "give a function of the answer, which returns another, or None"
         raise DefinitionError("mutant", found=f"found {function!r:.80}", do=do)
     takes = len(inspect.signature(function).parameters)
+    called = name or getattr(function, "__name__", type(function).__name__)
 
     async def alter(turn: Turn) -> Message:
         answer = await turn.ask()
@@ -155,11 +156,10 @@ def own(function: Callable[..., Any], name: str = "") -> Mutant:
         made = function(answer.content, before) if takes > 1 else function(answer.content)
         text = await made if inspect.isawaitable(made) else made
         if not (text is None or isinstance(text, str)):
-            where, found = f"mutant {name or function.__name__!r}", f"it returned {type(text).__name__}"
+            where, found = f"mutant {called!r}", f"it returned {type(text).__name__}"
             raise DefinitionError(where, found=found, do="return a text, or None")
         return turn.changed(answer, text)
 
-    called = name or getattr(function, "__name__", type(function).__name__)
     return Mutant(name=called, about=(inspect.getdoc(function) or called).partition("\n")[0].rstrip("."), alter=alter)
 
 
