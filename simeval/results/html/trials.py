@@ -129,24 +129,27 @@ def _is_against(states: Sequence[str]) -> bool:
 
 
 def _groups(outline: TrialResult, required: Sequence[Required], states: Sequence[str]) -> Iterator[str]:
+    index = outline.trial.index
     if outline.failure is not None:
-        yield _why(outline.failure)
+        yield _why(outline.failure, next((each.kinds[index] for each in required if index in each.kinds), None))
         return
     are_many = sum(each.is_required for each in required) > 1
     for each, result, state in zip(required, outline.results, states, strict=False):
         if isinstance(result, Failure) and state in (MISSED, MISSING):
-            yield _why(result)
+            yield _why(result, each.kinds.get(index))
         elif state == MISSED:
-            kind = each.kinds.get(outline.trial.index)
+            kind = each.kinds.get(index)
             yield f"Not met: {each.label}" if kind is None else f"{each.label}: {kind.said}" if are_many else kind.said
 
 
-def _why(failure: Failure) -> str:
+def _why(failure: Failure, kind: FailureKind | None) -> str:
+    """Return the name of the group of a failure: by its kind if it is a miss, so that both have the same counts."""
     if failure.is_user_fault:
         return f"The simulated user did not do its part: {failure.error.removeprefix(FAULTS).replace('_', ' ')}"
     if failure.cause == CANNOT_TELL:
         return "The judge could not tell"
-    return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {without_turn(failure.error)}")
+    said = without_turn(failure.error) if kind is None else kind.said
+    return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {said}")
 
 
 def _cut(text: str) -> str:
