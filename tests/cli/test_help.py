@@ -30,7 +30,7 @@ def test_every_guide_is_a_page_without_the_addresses_of_its_links(page: Path, tm
 def test_code_of_a_page_stays_as_it_is(tmp_path: Path) -> None:
     shown = simeval(tmp_path, "help", "suites").stdout
 
-    assert "```yaml\nsample_size: 100" in shown
+    assert "```yaml\ntitle: The support bot" in shown
 
 
 def test_a_command_is_a_topic_with_its_own_help(tmp_path: Path) -> None:
