@@ -467,7 +467,7 @@ class Simulation:
         plans = [_put_to(plan, name) for name in names for plan in self.plans]
         return replace(
             self,
-            plans=tuple(_at(plan, position) for position, plan in enumerate(plans)),
+            plans=tuple(plan.at(position) for position, plan in enumerate(plans)),
             scenarios=[*self.scenarios] * len(entrants),
             target=replace(self.target, name=", ".join(names)),
             entrants=entrants,
@@ -539,11 +539,6 @@ def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: Exa
         for at, script in plan.scenario.scripts.items():
             _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)
     return target
-
-
-def _at(plan: ScenarioPlan, position: int) -> ScenarioPlan:
-    """Return a plan with its cases at another position."""
-    return replace(plan, position=position, cases=tuple(replace(each, position=position) for each in plan.cases))
 
 
 def _put_to(plan: ScenarioPlan, app: str) -> ScenarioPlan:

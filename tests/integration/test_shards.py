@@ -40,10 +40,12 @@ def words(output: str, seed: int) -> int:
     return 20 + crc32(f"{output}{seed}".encode()) % 60
 
 
-def _scenario(number: int, **more: Any) -> ScenarioTest:
+def _scenario(number: int) -> ScenarioTest:
+    has_cases = number % 3 == 1
     return ScenarioTest(
         title=f"scenario {number}",
-        given=f"A user, number {number}",
+        given=f"A user, number {number}" + ", in {city}" * has_cases,
+        cases=[{"city": "Rome"}, {"city": "Oslo"}] * has_cases or (),
         when="The user asks what the app can do",
         sample_size=10 + 5 * (number % 4),
         max_turns=3,

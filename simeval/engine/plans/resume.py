@@ -428,7 +428,7 @@ class ShardPlan:
     @property
     def plans(self) -> tuple[ScenarioPlan, ...]:
         """Its own plans, in their order."""
-        return tuple(replace(self.suite[place], position=position) for position, place in enumerate(self.places))
+        return tuple(self.suite[place].at(position) for position, place in enumerate(self.places))
 
     @property
     def note(self) -> str:

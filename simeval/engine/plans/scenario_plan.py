@@ -213,6 +213,10 @@ class ScenarioPlan(RunPlan):
             "facts": self.scenario.facts or "",
         }
 
+    def at(self, position: int) -> "ScenarioPlan":
+        """Return the same plan, and those of its cases, at another place of a run."""
+        return replace(self, position=position, cases=tuple(replace(each, position=position) for each in self.cases))
+
     def of_trial(self, index: int) -> "ScenarioPlan":
         place = self.scenario.case_at(index, self.seed) if self.cases else None
         return self if place is None else self.cases[place]
