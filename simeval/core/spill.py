@@ -4,29 +4,135 @@ All of a run share one temporary file, a SpillFile, which is deleted with the la
 whose records are in that file, Mapped a list computed from each of them on access.
 """
 
+import json
 import os
-import pickle
 import zlib
 from abc import abstractmethod
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from tempfile import TemporaryFile
 from threading import Lock
-from typing import IO, Generic, TypeVar, overload
+from typing import IO, Any, Generic, TypeVar, overload
 from weakref import finalize
 
+from simeval.core.conversation import Conversation, Message
 from simeval.core.logs import log
-from simeval.core.trial import TrialResult
+from simeval.core.serialization import survives_json
+from simeval.core.trial import Failure, Rating, Score, Trial, TrialResult, TurnCounts
+
+_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_FAILED = 3  # values of a failure; a score has more
 
 T = TypeVar("T")
 U = TypeVar("U")
 NO_ROOM = "no room in the temporary folder, so conversations stay in memory (TMPDIR names another)"
 FASTEST = 1  # of zlib's levels: half of a conversation's bytes for 30 microseconds
 MOST_READ = 500  # records that were read last, kept as they are: reports look at those of one scenario several times
-# by an object of the user's in a record, such as a lock, or one that is nested too deep
-_NOT_PICKLED = (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError)
+
+
+class NotExact(Exception):
+    """JSON would not give it back as it is."""
+
+
+def encode_judgement(judgement: TrialResult) -> bytes:
+    """Return a judgement as JSON. Raises NotExact where JSON would not give it back with all its types."""
+    try:
+        return _write(_row(judgement)).encode()
+    except (TypeError, ValueError, RecursionError) as error:  # half of a surrogate pair is a ValueError, too
+        raise NotExact from error
+
+
+def decode_judgement(written: bytes) -> TrialResult:
+    """Return the judgement that `encode_judgement` wrote."""
+    trial, messages, style, ended, results, failure, columns = json.loads(written)
+    return TrialResult(
+        trial=Trial(*trial),
+        conversation=Conversation(messages=tuple(map(_message, messages)), writing_style=style, ended=ended),
+        results=tuple(map(_result, results)),
+        failure=None if failure is None else _failure(failure),
+        columns=columns,
+    )
+
+
+def _row(judgement: TrialResult) -> list[Any]:
+    trial, held = judgement.trial, judgement.conversation
+    return [
+        [trial.scenario, trial.index, trial.seed],
+        [_message_row(each) for each in held.messages],
+        None if held.writing_style is None else _same(held.writing_style),
+        held.ended,
+        [_result_row(each) for each in judgement.results],
+        None if judgement.failure is None else _result_row(judgement.failure),
+        _same(judgement.columns),
+    ]
+
+
+def _message_row(message: Message) -> list[Any]:
+    started = message.started
+    return [
+        message.role,
+        message.content,
+        None if started is None else started.isoformat(),
+        message.seconds,
+        _same(list(message.tool_calls)),
+        _same(message.metadata),
+    ]
+
+
+def _message(row: Sequence[Any]) -> Message:
+    role, content, started, seconds, calls, metadata = row
+    return Message(
+        role=role,
+        content=content,
+        started=None if started is None else datetime.fromisoformat(started),
+        seconds=seconds,
+        tool_calls=tuple(calls),
+        metadata=metadata,
+    )
+
+
+def _result_row(result: Score | Failure) -> list[Any]:
+    if isinstance(result, Failure):
+        return [result.stage, result.error, result.cause]
+    if type(result.value) not in (bool, int, float):
+        raise NotExact
+    counts = result.turn_counts
+    return [
+        result.value,
+        result.reasoning,
+        _same(result.details),
+        [[each.judge, each.repeat, each.score, each.reasoning] for each in result.ratings],
+        None if counts is None else [counts.good, counts.turns],
+    ]
+
+
+def _result(row: Sequence[Any]) -> Score | Failure:
+    if len(row) == _FAILED:
+        return _failure(row)
+    value, reasoning, details, ratings, counts = row
+    return Score(
+        value=value,
+        reasoning=reasoning,
+        details=details,
+        ratings=tuple(
+            Rating(judge=judge, repeat=repeat, score=score, reasoning=why) for judge, repeat, score, why in ratings
+        ),
+        turn_counts=None if counts is None else TurnCounts(*counts),
+    )
+
+
+def _failure(row: Sequence[Any]) -> Failure:
+    stage, error, cause = row
+    return Failure(stage=stage, error=error, cause=cause)
+
+
+def _same(value: Mapping[str, object] | list[Any]) -> Mapping[str, object] | list[Any]:
+    if value and not survives_json(value):
+        raise NotExact
+    return value
 
 
 def _open_file() -> IO[bytes]:
@@ -57,8 +163,8 @@ class SpillFile:
         if self._is_full or self._file is None:
             return None
         try:
-            written = zlib.compress(pickle.dumps(record), FASTEST)
-        except _NOT_PICKLED:
+            written = zlib.compress(encode_judgement(record), FASTEST)
+        except NotExact:
             return None
         with self._lock:
             place = self._end
@@ -81,7 +187,7 @@ class SpillFile:
                 self._read.move_to_end(place)
                 return self._read[place]
             written = self._bytes(place, length)
-        record: TrialResult = pickle.loads(zlib.decompress(written))  # noqa: S301  (of a file that only this process has)
+        record = decode_judgement(zlib.decompress(written))
         with self._lock:
             self._read[place] = record
             if len(self._read) > MOST_READ:
