@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.faces import load
 from simeval.core.logs import warn_all
 from simeval.core.validation import require
 from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer, is_asgi
@@ -147,6 +148,14 @@ class HttpApp(DescribedApp):
         object.__setattr__(self, "_template", template)
         needs_none = self.takes_parts or self.session_warning
         object.__setattr__(self, "_ids", SessionIds(0) if needs_none else SessionIds())
+
+    @property
+    def name(self) -> str:
+        """Return its title, or its address; an ASGI app has its own name there, as others have the same path."""
+        found: str = super(HttpApp, self).name
+        if self.title or self.asgi is None:
+            return found
+        return found.replace(ORIGIN, load("simeval.suites.apps.named:name_of")(self.asgi), 1)
 
     @property
     def doubt(self) -> str:

@@ -55,7 +55,7 @@ class Chat:
             await send({"type": "http.response.body", "body": part, "more_body": place < len(parts)})
 
 
-chat = Chat()
+chat, other = Chat(), Chat()
 
 
 async def refuses(scope: Any, receive: Any, send: Any) -> None:
@@ -129,6 +129,15 @@ def test_the_only_route_for_a_post_is_its_chat(tmp_path: Any) -> None:
 
     assert as_app(chat) == named == HttpApp(asgi=chat, url="/chat")
     assert read.cast.app == HttpApp(asgi=chat, url="/stream")
+
+
+def test_apps_with_the_same_path_have_names_of_their_own() -> None:
+    found = [as_app(chat), as_app(other), HttpApp(asgi=chat, url="/chat", title="Shop")]
+
+    names = [each.name for each in found]
+
+    assert names == ["tests.unit.suites.test_asgi:chat/chat", "tests.unit.suites.test_asgi:other/chat", "Shop"]
+    assert HttpApp(asgi=chat, url="/chat", reply="$.text").name.startswith(f"{names[0]} (")
 
 
 @pytest.mark.parametrize(
