@@ -336,6 +336,7 @@ _SHUT = re.compile(
     r"|\b(?:not|n't|never|without|rather than|instead of|neither|nicht|kein\w*)\b[^.;,]*?"
     rf"(?=\b(?:but|{_LIMITS})\b|[.;,]|$)"
     r"|\b[\w-]+ (?:short |brief )?(?:sentences?|words?|paragraphs?|questions?|bullets?|bullet points?|characters?"
+    r"|emojis?|exclamation marks?|headings?"
     r"|lines?|Sätze\w*|frases?|phrases?)\b",
     re.IGNORECASE,
 )

@@ -18,6 +18,18 @@ _LIMIT = re.compile(
     + r") (?:short |simple )?(?P<unit>words?|sentences?|paragraphs?|lines?|characters?|questions?)\b",
     re.IGNORECASE,
 )
+_BEYOND = re.compile(r"(?:more than|exceed\w*|over|above|beyond|longer than) $", re.IGNORECASE)
+_OR_MORE = re.compile(r"^ (?:or (?:more|longer)|at (?:the )?(?:very )?least|minimum)\b", re.IGNORECASE)
+_NEW_PART = re.compile(r",|\b(?:and|but)\b")
+_IN_PART = re.compile(  # denied, it leaves a part of a feature allowed, or asks for it
+    r"\b(?:more|than|too|many|long|fewer|less|exceed\w*|over|without|leav\w+|omit\w*|forget\w*|skip\w*|drop\w*|fails?)\b",
+    re.IGNORECASE,
+)
+_AT_MOST = re.compile(r"\b(?:up to|at most|no more than|(?:fewer|less) than|maximum)\b", re.IGNORECASE)
+_AT_WILL = re.compile(
+    r"\b(?:sparing\w*|if|only (?:when|where|for)|(?:when|where) (?:needed|necessary|appropriate|helpful|useful))\b",
+    re.IGNORECASE,
+)
 _BRIEF = re.compile(r"\b(?:brief(?:ly)?|concise(?:ly)?|succinct(?:ly)?|terse(?:ly)?|short|to the point)\b", re.I)
 _FEATURE = re.compile(
     r"\b(?:(?:numbered |bullet(?:ed)? |ordered )lists?|bullet points?|bullets|(?:hyper)?links?|urls?|emojis?|"
@@ -126,6 +138,12 @@ def contraries_of_form(clause: str) -> tuple[str, ...]:
     return next(_of_form(clause), ()) if _HAS_FORM.match(clause) else ()
 
 
+def bounds_form(clause: str) -> bool:
+    """Return whether a clause limits or forbids a form: its answers cannot be changed as others are."""
+    is_denied = re.search(_NOT, clause, re.IGNORECASE) and any(each.search(clause) for each, _ in _UNWANTED)
+    return bool(_HAS_FORM.match(clause) and (is_denied or _LIMIT.search(clause)))
+
+
 _AT_LEAST = re.compile(
     r"\b(?:at least|minimum of|(?<!no )(?<!not )more than) (?P<many>\d+) "
     r"(?P<unit>words|sentences|paragraphs|characters)\b",
@@ -143,18 +161,34 @@ def _of_form(clause: str) -> Iterator[tuple[str, ...]]:
     if (least := _AT_LEAST.search(clause)) and int(least["many"]) >= _SHORT_OF[least["unit"].lower()]:
         yield _filled(_SHORT, least[0].lower())
     if limit := _LIMIT.search(clause):
-        yield _beyond(limit)
+        if _is_upper(limit):
+            yield _beyond(limit)
         return
-    if re.search(_NOT, clause, re.IGNORECASE) and not _FORMAL.search(clause):
+    denial, formal = re.search(_NOT, clause, re.IGNORECASE), _FORMAL.search(clause)
+    if denial and not (formal and formal.start() < denial.start()):
         denied = _DENIED.sub("", clause)
-        yield from (_filled(texts, found[0]) for unwanted, texts in _UNWANTED if (found := unwanted.search(denied)))
+        unwanted = ((each.search(denied), texts) for each, texts in _UNWANTED)
+        yield from (_filled(texts, at[0]) for at, texts in unwanted if at and not _IN_PART.search(denied[: at.start()]))
         return
     for asked, texts in _WANTED:
-        if found := asked.search(clause):
+        if (found := asked.search(clause)) and not _is_at_will(found):
             yield _filled(texts, _FEATURES.get(found[0].lower(), found[0]))
     if found := _OTHER_LANGUAGE.search(clause):
         is_foreign = found["name"] and found["name"].casefold() != "english"
         yield _filled(_ENGLISH if is_foreign else _FINNISH, found[0])
+
+
+def _is_upper(limit: re.Match[str]) -> bool:
+    """Return whether a limit is one that answers are not to exceed."""
+    before = limit.string[: limit.start()]
+    is_denied = re.search(_NOT, _NEW_PART.split(before)[-1], re.IGNORECASE)
+    is_least = before.endswith("minimum ") or _OR_MORE.match(limit.string[limit.end() :])
+    return not is_least and bool(is_denied) == bool(_BEYOND.search(before))
+
+
+def _is_at_will(found: re.Match[str]) -> bool:
+    """Return whether answers without a feature are allowed, too."""
+    return bool(_AT_WILL.search(found.string) or _AT_MOST.search(found.string[: found.start()]))
 
 
 def _beyond(limit: re.Match[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simeval.core.languages import ROLES
 from simeval.core.near_misses.changed_values import changed
-from simeval.core.near_misses.form import contraries_of_form
+from simeval.core.near_misses.form import bounds_form, contraries_of_form
 from simeval.core.near_misses.other_languages import Rule, Statement, read_in_its_language, sentence_of
 
 _IRREGULAR = {
@@ -247,7 +247,7 @@ def _of_clause(clause: str) -> list[Statement]:
     """Return the statement of a clause such as "says that it is open", if it can be read."""
     if conduct := _of_conduct(clause):
         return [Statement("", rule="does the opposite", contraries=conduct)]
-    read = _read(clause)
+    read = [] if bounds_form(clause) else _read(clause)
     return [replace(each, contraries=()) for each in read] if _COURTESY.search(clause) else read
 
 

@@ -217,3 +217,38 @@ def test_a_limit_that_no_answer_exceeds_has_none() -> None:
 )
 def test_in_other_languages_it_is_the_denial(expected: str, said: str) -> None:
     assert near_misses((expected,))[0].statement == said
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        "The bot answers in no fewer than two sentences",
+        "The bot does not answer in under 50 words",
+        "The answer has 3 sentences or more",
+        "The bot answers in over 20 words",
+        "The bot never replies with a single sentence",
+        "The bot uses no more than 5 emojis",
+        "The bot never uses more than ten bullet points",
+        "The bot uses up to 10 emojis",
+        "The bot uses emojis sparingly",
+        "The bot never answers without emojis",
+        "The bot does not use formal language",
+    ],
+)
+def test_a_form_that_answers_may_have_has_no_near_miss_of_it(expectation: str) -> None:
+    assert near_misses((expectation,)) == ()
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        "The bot uses no more than 3 sentences",
+        "The bot does not exceed 3 sentences",
+        "The bot answers in fewer than 3 sentences",
+        "The bot avoids answers longer than 20 words",
+        "The bot does not use any emojis",
+        "The bot uses formal language and no slang",
+    ],
+)
+def test_a_denied_form_and_an_upper_limit_have_near_misses(expectation: str) -> None:
+    assert [each.rule for each in near_misses((expectation,))] == ["does the opposite"] * 2
