@@ -294,6 +294,13 @@ async def test_a_budget_ends_it_with_what_was_found_by_then() -> None:
     assert {each.status for each in report.mutants} <= {"noticed", "open"}
 
 
+async def test_it_cannot_be_resumed_as_nothing_of_it_is_stored() -> None:
+    engine = Engine(seed=3, store=None, display="none", resume="last")
+
+    with pytest.raises(DefinitionError, match="mutate: resume: found 'last'; leave it out"):
+        await mutate(suite(is_right), with_state, engine=engine)
+
+
 async def test_a_models_rewriting_needs_a_model() -> None:
     with pytest.raises(DefinitionError, match="offline/user cannot write"):
         await report_on(suite(is_right), models=True)

@@ -13,7 +13,7 @@ from simeval.core.event_loops import advised
 from simeval.core.logs import log
 from simeval.core.run_records import total
 from simeval.core.terminal import counted_of
-from simeval.core.validation import require_size
+from simeval.core.validation import require, require_size
 from simeval.engine.actors.app import AlteredApp
 from simeval.engine.engine import Engine
 from simeval.engine.plans.cost_forecast import CostForecast, about
@@ -54,6 +54,8 @@ async def mutate(
     """
     require_size(samples, "samples", optional=True)
     engine = engine or Engine(settings=suite.settings if isinstance(suite, Suite) else None)
+    resumed = engine.settings.resume
+    require(resumed is None, "mutate: resume", found=resumed, do="leave it out: nothing of it is in a store")
     found = [
         leaking(system_prompt) if each.name == "leaks-instructions" and system_prompt else each
         for each in named(mutants)
