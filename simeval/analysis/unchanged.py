@@ -140,12 +140,14 @@ def unchanged_text(found: UnchangedRuns, terminal: Terminal = PLAIN) -> str:
             f"{most:.0%}{without}"
         )
     rests = f"p {show_p(found.p_value)}, first {max(found.trials, default=0)} trials of a scenario"
-    lines["beyond chance"] = (
-        f"yes, runs differ by more than chance ({rests}): the counted interval holds over days, the share that was "
-        "foretold does not"
-        if found.differ
-        else f"no, runs differ no more than chance makes them ({rests})"
-    )
+    lines["beyond chance"] = f"no, runs differ no more than chance makes them ({rests})"
+    if found.differ:
+        lines["beyond chance"] = (
+            f"yes, runs differ by more than chance ({rests}): the counted interval holds over days, the share that was "
+            "foretold does not"
+        )
+    elif not any(found.trials):
+        lines["beyond chance"] = "not known: no requirement on a share has a trial in each run"
     head = f"A/A: {counted_of(len(found.runs), 'run')} of an unchanged app"
     said = [line for name, text in lines.items() for line in terminal.wrap(text, first=f"  {name:<15}", rest=" " * 17)]
     return terminal.finished([head, *said])

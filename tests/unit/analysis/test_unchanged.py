@@ -65,6 +65,13 @@ def test_a_bad_day_is_more_than_chance() -> None:
     assert "yes, runs differ by more than chance" in str(found)
 
 
+def test_of_runs_without_trials_to_compare_no_difference_is_not_claimed_to_be_absent() -> None:
+    found = unchanged([run(scenario(mean()), run_id=f"run-{each}") for each in "ab"])
+
+    assert not any(found.trials)
+    assert "beyond chance  not known: no requirement on a share has a trial in each run" in str(found)
+
+
 def test_runs_are_compared_in_trials_that_none_of_them_could_have_left_out() -> None:
     chart: dict[str, Any] = {"stop": "gate", "pass_at": [[15, 0], [30, 1]], "end_at": [[12, 3]]}
 
