@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from simeval.analysis.saved_run import Source
 from simeval.analysis.unchanged import TRIALS, encode_unchanged, unchanged, unchanged_text
 from simeval.cli.output import reader, show, write_json
+from simeval.cli.signals import INTERRUPT, Interrupted
 from simeval.core.logs import log
 from simeval.core.settings import Settings
 from simeval.core.terminal import Color, terminal_of
@@ -25,7 +26,7 @@ def require_alone(others: Mapping[str, object]) -> None:
 def run_repeatedly(
     count: int, scenarios: Sequence[ScenarioTest], settings: Settings, run: Callable[[Settings], SuiteResult]
 ) -> Sequence[SuiteResult]:
-    """Run a suite several times with different seeds. Raises SimevalError if one of the runs ends early.
+    """Run a suite several times with different seeds. Raises SimevalError if one ends early, Interrupted by a signal.
 
     No run ends before the trials that are compared, as far as its scenarios have as many. Limits hold for each run.
     """
@@ -38,7 +39,8 @@ def run_repeatedly(
         if result.run.stopped:
             before = " ".join(each.run.run_id for each in found)
             how = f"; `simeval compare --aa {before}` compares those before it" if number > 1 else ""
-            raise SimevalError(f"run {number + 1} of {count} ended early: {result.run.stopped}{how}")
+            kind = Interrupted if result.run.stopped.startswith(INTERRUPT) else SimevalError
+            raise kind(f"run {number + 1} of {count} ended early: {result.run.stopped}{how}")
         log.info(f"run {number + 1} of {count}, {result.run.run_id}: {result.outcome}")
         found.append(result)
     return found

@@ -33,7 +33,7 @@ from simeval.cli.output import (
     write_markdown,
     write_text,
 )
-from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.cli.signals import INTERRUPT, Interrupted, ending_on_signals
 from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
@@ -200,7 +200,7 @@ def run_suite(
         return say(clean(str(error)), BAD_INPUT)
     except SimevalError as error:
         if error.partial is None:
-            return say(clean(str(error)), NOT_COMPLETED)
+            return say(clean(str(error)), INTERRUPTED if isinstance(error, Interrupted) else NOT_COMPLETED)
         _, head = reports.write(error.partial, settings)
         why = _ended(str(error), head) if isinstance(error, RunStopped) else str(error)  # a full disk, too
         return say(clean(why) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from simeval.cli.output import INTERRUPTED, say
 from simeval.core.logs import log
+from simeval.errors import SimevalError
 
 if TYPE_CHECKING:
     from simeval.engine.engine import Engine
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 INTERRUPT = "interrupted"
 IN_ORDER, AT_ONCE = 1, 2
 LEAVE_SECONDS = 5.0  # after which a process interrupted by force must end
+
+
+class Interrupted(SimevalError):
+    """A signal ended one of several runs."""
 
 
 @contextmanager

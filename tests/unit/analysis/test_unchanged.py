@@ -1,6 +1,7 @@
 """Several runs of one unchanged app: counted, foretold, and whether they differ by more than chance."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, scorer
 from simeval.analysis.unchanged import UnchangedRuns, encode_unchanged, unchanged, unchanged_text
 from simeval.cli.aa import require_alone, run_repeatedly
+from simeval.cli.signals import Interrupted
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.errors import DefinitionError, SimevalError
 from simeval.results.suite import SuiteResult
@@ -157,6 +159,15 @@ def test_a_run_that_ends_early_ends_the_others_and_says_how_to_compare_those_bef
     settings = DEFAULTS.overridden({"store": None, "display": "none"})
     with pytest.raises(SimevalError, match=r"run 3 of 4 ended early: .*`simeval compare --aa \S+ \S+` compares"):
         run_repeatedly(4, SUITE, settings, held)
+
+
+def test_a_run_that_a_signal_ends_is_told_apart() -> None:
+    def held(settings: Settings) -> SuiteResult:
+        result = Engine(settings=settings).evaluate_sync(SUITE, lambda message: "yes")
+        return SuiteResult(tuple(result), replace(result.run, stopped="interrupted (SIGTERM)"))
+
+    with pytest.raises(Interrupted, match="run 1 of 2 ended early: interrupted"):
+        run_repeatedly(2, SUITE, DEFAULTS.overridden({"store": None, "display": "none"}), held)
 
 
 def test_an_option_about_one_run_is_refused_beside_it() -> None:
