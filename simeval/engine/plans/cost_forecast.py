@@ -165,7 +165,7 @@ class Cast:
             works.append(self._audit(plan.scenario, course.messages))
         for messages, sentence in course.checks:
             works += self._rated(self._judging(plan.scenario, criteria=[sentence]), messages, calls=1, parts=1)
-        if app is not None:
+        if app is not None and course.app:
             works.append(_growing("app", app, 0, course.app, MESSAGE_TOKENS, reply=MESSAGE_TOKENS))
         return works
 

@@ -53,6 +53,12 @@ def test_a_trial_that_is_held_anew_has_its_checks_anew() -> None:
     assert calls(found)["judge"] == (1 + 3, 1 + 1)
 
 
+def test_a_script_that_gives_every_answer_asks_no_app() -> None:
+    found = forecast_of(scripted(GIVEN, Step(app="Which one?")), app_model="app/m")
+
+    assert calls(found) == {"judge": (1, 1), "control": (0, 0), "rubric": (0, 0)}
+
+
 def test_what_is_given_asks_no_user_and_no_app() -> None:
     found = forecast_of(scripted(GIVEN, Step(app="Which one?"), Step(user="4711")), app_model="app/m")
 
