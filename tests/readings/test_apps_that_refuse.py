@@ -19,7 +19,7 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError, ProtocolError
 from simeval import ScenarioResult
 from simeval.errors import AppUnusable
 from simeval.suites import Attack, CommandApp, HttpApp, SocketApp
-from simeval.suites.apps.remote_app import of_exception, of_status
+from simeval.suites.apps.remote_app import named_status, of_exception, of_status
 from tests.support.serving import serving
 from tests.support.suites import Engine, scenario
 
@@ -163,6 +163,12 @@ async def test_an_app_that_no_longer_lets_us_in_has_not_failed(refusing: Callabl
 
     assert result.outcome == "error"
     assert not any(judgement.failure and judgement.failure.is_of_app for judgement in result.judgements)
+
+
+@pytest.mark.parametrize("said", ["500", "429", "350"])
+def test_an_answer_of_three_digits_is_no_status(said: str) -> None:
+    assert named_status({"message": said}) is None
+    assert named_status({"message": said, "code": 429}) == 429
 
 
 SAYS_LATER = {

@@ -40,7 +40,7 @@ _OF_ERROR: Mapping[str, int] = {  # names of errors as the APIs of OpenAI, Anthr
     **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "rate_limited", "too_many_requests"), 429),
     **dict.fromkeys(("resource_exhausted", "throttling_exception", "throttled", "overloaded_error"), 429),
 }
-_NAMING_STATUS = ("status_code", "statusCode", "http_status", "status", "code", "type", "error", "errorText", "message")
+_NAMING_STATUS = ("status_code", "statusCode", "http_status", "status", "code", "type", "error", "errorText")
 _OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
 _OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
 _UNAVAILABLE = 503
@@ -86,7 +86,9 @@ def named_status(value: Any) -> int | None:
         status = int(value) if value.isdecimal() and len(value) == 3 else None
         return _as_status(status) or _OF_ERROR.get(_WORD_ENDS.sub("_", value.strip()).lower())
     if isinstance(value, Mapping):
-        return next(filter(None, (named_status(value.get(name)) for name in _NAMING_STATUS)), None)
+        named = next(filter(None, (named_status(value.get(name)) for name in _NAMING_STATUS)), None)
+        said = value.get("message")  # an answer may be there, such as a number: that is no status
+        return named or (None if isinstance(said, int) or str(said).isdecimal() else named_status(said))
     return _as_status(value)
 
 
