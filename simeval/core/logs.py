@@ -153,8 +153,9 @@ class _ToStandardError(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self.warned += [event_of(record)] if record.levelno == logging.WARNING else []
         text = self.format(record)
-        if bars := sys.modules.get("tqdm"):  # a bar may be shown there, which is written again below the text
-            written(sys.stderr, partial(bars.tqdm.write, text, file=sys.stderr))
+        bars = getattr(sys.modules.get("tqdm"), "tqdm", None)  # none while another thread still imports it
+        if bars is not None:  # a bar may be shown there, which is written again below the text
+            written(sys.stderr, partial(bars.write, text, file=sys.stderr))
         else:
             written(sys.stderr, partial(sys.stderr.write, f"{text}\n"))
 

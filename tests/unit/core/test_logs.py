@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
@@ -55,6 +56,17 @@ def test_on_a_terminal_a_long_line_is_wrapped_at_its_width(
         "requirement passes with a chance of 51%",
     ]
     assert lines[1].startswith(" " * 17)
+
+
+def test_an_event_is_shown_while_another_thread_imports_tqdm(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", ModuleType("tqdm"))
+    configure_logging()
+
+    log.info("started")
+
+    assert capsys.readouterr().err.endswith("started\n")
 
 
 def test_a_text_of_several_lines_stands_below_its_event(capsys: pytest.CaptureFixture[str]) -> None:
