@@ -192,6 +192,12 @@ def test_a_goal_that_the_app_answers_was_stated_in_other_words() -> None:
     assert faults(of, "Any chance of Wednesday at nine?", "Your appointment is on Wednesday.", "Fine!") == []
 
 
+def test_a_title_before_a_surname_is_no_name() -> None:
+    of = scenario("She wants to know when her parcel comes.", given="Your name is Mrs. Miller.")
+
+    assert faults(of, "My name is Mrs. Miller. When will my parcel come?", "On Monday.", "Thank you, bye.") == []
+
+
 @pytest.mark.parametrize(("number", "kind"), [("55-920", "changes_fact"), ("4471-20-993", "invents_fact")])
 def test_a_number_in_groups_is_a_fact_like_any_other(number: str, kind: str) -> None:
     of = scenario("She asks about her bill.", given="A customer with the meter 55-902")

@@ -140,7 +140,8 @@ def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequenc
 def _own_names(text: str) -> Iterator[tuple[str, Sequence[str]]]:
     for match in find_all("own name", text):
         name = next(filter(None, match.groupdict().values()))
-        yield name, [part for part in name.split() if part not in _TITLES][:1]  # a namesake has the same surname
+        if told := [part for part in name.split() if part not in _TITLES]:
+            yield name, told[:1]  # a namesake has the same surname
 
 
 _TITLES = frozenset("Mr Mrs Ms Miss Dr Prof Herr Frau Madame Monsieur Señor Señora Signor Signora".split())  # noqa: SIM905
