@@ -93,9 +93,9 @@ class Wire:
         self.users -= 1
         if not self.users and self.connected is not None:
             connected, self.connected = self.connected, None
+            server, self.server = self.server, self.server and AsgiServer(self.server.app)  # whoever enters now has new
             await connected.close()
-            if self.server is not None:
-                server, self.server = self.server, AsgiServer(self.server.app)
+            if server is not None:
                 await server.close()
 
     @asynccontextmanager

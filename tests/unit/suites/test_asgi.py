@@ -1,9 +1,11 @@
 """Apps of ASGI frameworks, which are started and served in this process while they are evaluated."""
 
+import asyncio
 import json
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 
 from simeval.core.conversation import ChatMessage
@@ -115,6 +117,25 @@ async def test_it_gets_messages_of_any_size() -> None:
         exchange = await app.exchange([{"role": "user", "content": long}], {})
 
     assert exchange.answer().response == f"You said {long}."
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
+async def test_it_is_asked_by_whoever_comes_while_it_closes(steps: int) -> None:
+    app = HttpApp(asgi=Chat(), url="/chat")
+    async with app:
+        await app.exchange(HELLO, {})
+        closing = asyncio.create_task(app.__aexit__(None, None, None))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+
+        with anyio.fail_after(5):
+            async with app:
+                answers = [(await app.exchange(HELLO, {})).answer() for _ in range(3)]
+        await closing
+        await app.__aenter__()
+
+    assert [each.response for each in answers] == ["You said Hello."] * 3
 
 
 @pytest.mark.anyio
