@@ -18,6 +18,7 @@ from tests.support.records import RUN, rated
 from tests.support.reported import HOSTILE, failing, hostile, many, tau_talk
 
 TRIALS = 10
+STORES = Path(__file__).parent.parent / "data" / "stores"
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,18 @@ def test_an_experiment_says_what_the_json_result_says(browser: Browser, measured
         assert (data["verdict"], int(data["n"])) == (verdict["outcome"], verdict["n"])
         assert [float(data["low"]), float(data["high"])] == pytest.approx(verdict["confidence_interval"])
         assert found.page.locator("table").first.inner_text().count("response_length")
+        assert not found.errors
+
+
+def test_values_that_are_no_numbers_stand_beside_the_answers_of_an_experiment(browser: Browser, tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    store.write_bytes((STORES / "version_3.db").read_bytes())
+    simeval(tmp_path, "show", "last", "--store", store.name, "--html", "report.html")
+
+    with opened(browser, tmp_path / "report.html") as found:
+        found.page.wait_for_selector("a.talk")
+
+        assert "true" in found.page.locator("a.talk").first.inner_text()
         assert not found.errors
 
 

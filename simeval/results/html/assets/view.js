@@ -134,7 +134,7 @@ const NAMED = 120; // characters of a title where it is one of many
 const beginning = (title) => title.length > NAMED ? `${title.slice(0, NAMED)}…` : title;
 const many = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const seconds = (each) => (each === null || each === undefined ? "" : each < 1 ? `${Math.round(1000 * each)} ms` : `${each.toFixed(1)} s`);
-const short = (value) => (Number.isInteger(value) ? `${value}` : Math.abs(value) < 0.001 ? "< 0.001" : `${Number(value.toPrecision(3))}`);
+const short = (value) => (typeof value !== "number" || Number.isInteger(value) ? `${value}` : Math.abs(value) < 0.001 ? "< 0.001" : `${Number(value.toPrecision(3))}`);
 
 const Badge = ({ outcome, children }) => html`<span class="badge ${kindOf(outcome)}">${children}</span>`;
 const Sign = ({ of }) => html`<span class="sign ${of}" aria-label=${NAMES[of] || of}>${MARKS[of] || "·"}</span>`;
