@@ -116,7 +116,7 @@ def _misses(
                 said = without_turn(result.error)
                 yield _Miss(index, said, f"{result.stage}: {kind_of(result.error)}", _turn_in(result.error))
         elif not is_met_by(result.value):
-            said = _reason(result)
+            said = _reason(result).strip()
             key, named = _named(result.details)
             turn = first_answer(result.details) or _turn_in(said)
             yield _Miss(index, named or said or NO_REASON, key or ("" if said else NO_REASON), turn)

@@ -155,6 +155,12 @@ def test_screen_and_markdown_show_kinds_where_a_requirement_is_not_proven(good: 
     assert ("**Kinds of misses**" in found.to_markdown()) is is_shown
 
 
+def test_a_blank_reason_is_none() -> None:
+    [kind] = kinds_among(missed("", "  ", "\n"), RULE)
+
+    assert (kind.said, kind.trials) == ("no reason is given", (0, 1, 2))
+
+
 @pytest.mark.parametrize(
     "details",
     [
