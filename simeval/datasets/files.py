@@ -234,11 +234,11 @@ def read_dataset(
     outputs: Columns = None,
     recorded: str | None = None,
 ) -> Dataset:
-    """Read a dataset from a file: JSON lines (.jsonl), .json, .csv (with commas or semicolons) or .tsv, or .parquet.
+    """Read a dataset from a file: JSON lines (.jsonl), .json, .csv, .tsv or .parquet.
 
-    Tables have a header; all but .parquet may be .gz, too. `name` is by default that of the file; rows and the other
-    arguments are as in `dataset_of`. The values of CSV stay texts. The file is read again each time the dataset is
-    iterated, and must stay as it is.
+    CSV may have semicolons or tabs for commas, and its values stay texts. Tables have a header; all but .parquet may be
+    .gz, too. `name` is by default that of the file; rows and the other arguments are as in `dataset_of`. The file is
+    read again each time the dataset is iterated, and must stay as it is.
 
     Raises DefinitionError naming the line and the field of the first mistake.
     """
