@@ -141,6 +141,7 @@ def _estimate(verdict: PastVerdict, bar: Json | None) -> str:
 
 
 def _run(run: RunSummary) -> dict[str, Any]:
+    named = "" if run.dataset else SUITE  # the metadata of an experiment are its user's own
     return {
         "run_id": run.run_id,
         "started": f"{run.started:%Y-%m-%d %H:%M}",
@@ -152,5 +153,5 @@ def _run(run: RunSummary) -> dict[str, Any]:
         "calls": run.calls,
         "cost": "" if run.cost_usd is None else f"${run.cost_usd:.4f}",
         "seconds": run.seconds,
-        "metadata": {name: str(value) for name, value in run.metadata.items() if name != SUITE},
+        "metadata": {name: str(value) for name, value in run.metadata.items() if name != named},
     }

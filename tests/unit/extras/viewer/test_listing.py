@@ -30,13 +30,15 @@ async def test_a_metric_has_a_point_for_each_run_on_its_dataset(tmp_path: Path) 
     store = tmp_path / "runs.db"
     scorer, dataset = ValidJSON(name="json"), dataset_of(QUESTIONS, name="questions")
     for app in (never, always):
-        await Engine(store=store, seed=1, display="none").experiment(dataset, app, scorers=[scorer])
+        engine, own = Engine(store=store, seed=1, display="none"), {"suite": "nightly"}
+        await engine.experiment(dataset, app, scorers=[scorer], metadata=own)
 
     database = open_database(str(store), must_exist=True)
     [suite] = Listing(database, "runs.db").data()["suites"]
     database.close()
 
     [row] = suite["rows"]
+    assert suite["runs"][0]["metadata"]["suite"] == "nightly"
     points: list[Any] = [each for each in row["picture"][2:] if each[0] == "a"]
     assert (row["label"], row["outcome"], row["said"][:2]) == ("json.valid", "measured", "1 ")
     assert [each[1]["aria-label"].split(": ")[1][:2] for each in points] == ["0 ", "1 "]
