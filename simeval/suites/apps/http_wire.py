@@ -76,11 +76,11 @@ class Wire:
         """Keep connections open, until as many have left as entered."""
         import aiohttp  # it takes a while to load
 
-        self.users += 1
         if self.server is not None and not self.server.origin:
             async with self._opening:
                 if not self.server.origin:
                     await self.server.open()
+        self.users += 1  # whoever could not open it has not entered
         if self.connected is None:
             self.connected = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),

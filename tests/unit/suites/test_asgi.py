@@ -144,6 +144,18 @@ async def test_one_that_cannot_start_is_told() -> None:
         await asked(HttpApp(asgi=refuses, url="/chat"))
 
 
+@pytest.mark.anyio
+async def test_one_that_starts_at_the_second_time_is_shut_down() -> None:
+    served, starts = Chat(), iter([refuses])
+    app = HttpApp(asgi=lambda scope, receive, send: next(starts, served)(scope, receive, send), url="/chat")
+    with pytest.raises(DefinitionError, match="no database"):
+        await asked(app)
+
+    await asked(app)
+
+    assert served.course == ["lifespan.startup", "lifespan.shutdown"]
+
+
 def test_the_only_route_for_a_post_is_its_chat(tmp_path: Any) -> None:
     named = app_of("tests.unit.suites.test_asgi:chat")
     read = load(tmp_path / "suite.yaml", suite(top="app: {asgi: 'tests.unit.suites.test_asgi:chat', url: /stream}\n"))
