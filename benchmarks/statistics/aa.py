@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simeval.analysis.unchanged import DRAWS, LEVEL, TRIALS
+from simeval.analysis.unchanged_runs import DRAWS, LEVEL, TRIALS
 from simeval.core.terminal import render_table
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.optimal import OptimalDesign, optimal_design

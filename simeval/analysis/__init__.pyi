@@ -24,5 +24,5 @@ from .saved_run import SavedExperiment as SavedExperiment
 from .saved_run import SavedRun as SavedRun
 from .saved_run import SavedScenario as SavedScenario
 from .saved_run import SavedTrial as SavedTrial
-from .unchanged import UnchangedRuns as UnchangedRuns
-from .unchanged import unchanged as unchanged
+from .unchanged_runs import UnchangedRuns as UnchangedRuns
+from .unchanged_runs import unchanged as unchanged

@@ -74,7 +74,7 @@ def read_result(source: Source, where: str) -> Saved:
         if len(Path(source).parts) == 1 and not Path(source).suffix:
             do = f"give a result; `simeval show {source} --json PATH` writes that of a stored run, for json.loads"
             raise DefinitionError(where, found=f"found a text, {str(source)!r}", do=do)
-        return _of_json(read_json(Path(source), where), where)
+        return _of_json(read_json(Path(source), f"{where} '{source}'"), where)
     if isinstance(source, (SuiteResult, ExperimentResult)):
         return source.document()
     if isinstance(source, ScenarioResult):

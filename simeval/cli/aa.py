@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from simeval.analysis.saved_run import Source
-from simeval.analysis.unchanged import TRIALS, encode_unchanged, unchanged, unchanged_text
+from simeval.analysis.unchanged_runs import TRIALS, encode_unchanged, unchanged, unchanged_text
 from simeval.cli.output import reader, show, write_json
 from simeval.cli.signals import INTERRUPT, Interrupted
 from simeval.core.logs import log

@@ -201,7 +201,9 @@ def wait_for_trials(folder: Path, number: int, process: "subprocess.Popen[str]")
 
 
 def test_what_a_hostile_app_says_is_text_and_nothing_else(browser: Browser, tmp_path: Path) -> None:
-    (tmp_path / "suite.yaml").write_text(SUITE.replace("The bot says what it does", json.dumps(HOSTILE)))
+    hostile = json.dumps(HOSTILE)
+    suite = SUITE.replace("The bot says what it does", hostile)
+    (tmp_path / "suite.yaml").write_text(f"title: {hostile}\n{suite}")
     (tmp_path / "shop.py").write_text(f"def app(message, state):\n    return {HOSTILE!r}, state\n")
     simeval(tmp_path, "run", "suite.yaml", "--app", "shop:app", "-q", "--seed", "1")
 

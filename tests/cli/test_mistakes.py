@@ -84,10 +84,6 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Engine(**cast("Any", {"concurency": 4})),
         "settings: there is no setting 'concurency'; did you mean 'concurrency'?",
     ),
-    "the user's model has the name it has in files": (
-        lambda: Engine(**cast("Any", {"user_model": "offline/user"})),
-        "settings: there is no setting 'user_model'; did you mean 'user_simulator_model'?",
-    ),
     "a share is a percentage": (
         lambda: SuccessRateEvaluator(min_proportion=90),
         "SuccessRateEvaluator.min_proportion: found 90; use a share strictly between 0 and 1, such as 0.9.",
@@ -147,10 +143,6 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Engine(store=None).evaluate_sync(cast("Any", [[FIRST]]), str),
         "evaluate: found a list of scenarios in a list; give ScenarioTests; simeval.suites.load_suite(PATH) reads a "
         "file of them.",
-    ),
-    "a setting has the name of its option": (
-        lambda: Engine(**cast("Any", {"alpha": 0.05})),
-        "Engine: it takes no argument alpha=: in simeval it is significance_level=; see `simeval help originals`.",
     ),
     "two expectations have one label": (
         lambda: replace(FIRST, then=[replace(CHECK, label="tone"), replace(CHECK, label="tone")]),
@@ -224,7 +216,8 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a result is the path of no file": (
         lambda: compare("before.json", "after.json"),
-        "baseline: 'before.json': there is no such file; name a file that --json wrote.",
+        "baseline 'before.json': it cannot be read (No such file or directory); give what `--json PATH` writes, made "
+        "by this version of simeval.",
     ),
     "a result is the name of a run": (
         lambda: compare(cast("Any", "last"), cast("Any", "last")),

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tests.support.serving import serving
 
-HTML = "<html><title>Log in</title></html>"
+HTML = "<html><title>Oops</title></html>"
 
 
 @dataclass(slots=True)

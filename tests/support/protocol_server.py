@@ -212,7 +212,7 @@ class ProtocolServer:
             case "error":
                 return web.json_response({"error": "the database is away"}, status=500)
             case "page":
-                return web.Response(text="<html><title>Log in</title></html>", content_type="text/html")
+                return web.Response(text="<html><title>Oops</title></html>", content_type="text/html")
             case "hanging":
                 await self.ended.wait()
                 return web.Response()

@@ -173,7 +173,7 @@ def as_app(found: Any) -> Any:
 
 def name_of(handler: Callable[..., Any]) -> str:
     """Return the name that reports show for a function, or for an app that is reached by a protocol."""
-    if isinstance(handler, RemoteApp):
+    if isinstance(handler, RemoteApp) and not isinstance(handler, type):
         return handler.name
     module = str(getattr(handler, "__module__", None) or type(handler).__module__)
     called = getattr(handler, "__qualname__", None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, scorer
-from simeval.analysis.unchanged import UnchangedRuns, encode_unchanged, unchanged, unchanged_text
+from simeval.analysis.unchanged_runs import UnchangedRuns, encode_unchanged, unchanged, unchanged_text
 from simeval.cli.aa import require_alone, run_repeatedly
 from simeval.cli.signals import Interrupted
 from simeval.core.settings import DEFAULTS, Settings
