@@ -44,6 +44,7 @@ from simeval.errors import DefinitionError
 from simeval.results.document import ExperimentDocument, RunDocument
 from simeval.results.estimates import student_interval
 
+MOST_ADVISED = 1_000_000  # trials, beyond which more of them are no advice
 STOPPED_EARLY = (
     "a run stopped early on its data, so only the trials it had can be compared and the error rates are no longer "
     "exact; run both with --no-early-stopping for exact error rates"
@@ -303,8 +304,9 @@ def _way_out(change: Change, evidence: Evidence, rules: _Rules) -> str:
     gain = (change.difference or 0.0) * (1 if change.direction == "higher" else -1)
     least = least_trials(margin=rules.margin, alpha=rules.alpha)
     about = about_trials(evidence, n, gain, margin=rules.margin, alpha=rules.alpha)
-    if about is None:
-        return f"the loss seen is not below that margin, so more {rules.unit}s are unlikely to prove the second"
+    if about is None or about > MOST_ADVISED:
+        below = "not" if about is None else "hardly"
+        return f"the loss seen is {below} below that margin, so more {rules.unit}s are unlikely to prove the second"
     if n < least and evidence.spread == 0:  # `about` is that number too
         needed = f"at least {least} {rules.unit}s of each run are needed"
         return f"even without any change {needed} to prove the second"

@@ -1,6 +1,7 @@
 """Only an answer and a failure of the app are data about it; "later", a refused key and a lost network are not."""
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -194,8 +195,16 @@ async def test_an_app_that_says_later_in_its_own_words_is_asked_again(refusing: 
     assert (result.outcome, result.verdicts[0].n, result.verdicts[0].missing) == ("pass", 30, 0)
 
 
+DEEP: Any = json.loads('{"error": ' * 700 + '{"code": 429}' + "}" * 700)
+
+
 @pytest.mark.parametrize(
-    "body", [{"error": "no such booking"}, {"error": {"code": 12}}, {"status": "failed"}, {"error": {"code": 500}}]
+    "body",
+    [
+        *({"error": "no such booking"}, {"error": {"code": 12}}, {"status": "failed"}, {"error": {"code": 500}}),
+        DEEP,
+    ],
+    ids=["words", "small code", "status", "code", "deep"],
 )
 async def test_other_errors_within_a_body_are_failures_of_the_app(body: dict[str, Any]) -> None:
     async def answering(known: Counted) -> web.Response:

@@ -80,15 +80,18 @@ def of_body(said: str, value: Any) -> AppFailure:
     return AppFailure(said) if status is None else of_status(said, status)
 
 
-def named_status(value: Any) -> int | None:
-    """Return the HTTP status that a body names, by its number or by the usual name of an error; None if it does not."""
+def named_status(value: Any, levels: int = 3) -> int | None:
+    """Return the HTTP status that a body names, by its number or by the usual name of an error; None if it does not.
+
+    It is looked for in so many levels of mappings.
+    """
     if isinstance(value, str):
         status = int(value) if value.isdecimal() and len(value) == 3 else None
         return _as_status(status) or _OF_ERROR.get(_WORD_ENDS.sub("_", value.strip()).lower())
-    if isinstance(value, Mapping):
-        named = next(filter(None, (named_status(value.get(name)) for name in _NAMING_STATUS)), None)
+    if isinstance(value, Mapping) and levels:
+        named = next(filter(None, (named_status(value.get(name), levels - 1) for name in _NAMING_STATUS)), None)
         said = value.get("message")  # an answer may be there, such as a number: that is no status
-        return named or (None if isinstance(said, int) or str(said).isdecimal() else named_status(said))
+        return named or (None if isinstance(said, int) or str(said).isdecimal() else named_status(said, levels - 1))
     return _as_status(value)
 
 
