@@ -43,7 +43,7 @@ _OF_ERROR: Mapping[str, int] = {  # names of errors as the APIs of OpenAI, Anthr
 _NAMING_STATUS = ("status_code", "statusCode", "http_status", "status", "code", "type", "error", "errorText")
 _OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
 _OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
-_UNAVAILABLE = 503
+_UNAVAILABLE, _LEAST_ERROR = 503, 400
 _UNREACHED = {ECONNREFUSED, EHOSTUNREACH, ENETUNREACH}
 _NEVER_CONNECTED = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "NewConnectionError"}  # of HTTP clients
 
@@ -87,12 +87,12 @@ def named_status(value: Any, levels: int = 3) -> int | None:
     """
     if isinstance(value, str):
         status = int(value) if value.isdecimal() and len(value) == 3 else None
-        return _as_status(status) or _OF_ERROR.get(_WORD_ENDS.sub("_", value.strip()).lower())
+        return _as_status(status, _LEAST_ERROR) or _OF_ERROR.get(_WORD_ENDS.sub("_", value.strip()).lower())
     if isinstance(value, Mapping) and levels:
         named = next(filter(None, (named_status(value.get(name), levels - 1) for name in _NAMING_STATUS)), None)
         said = value.get("message")  # an answer may be there, such as a number: that is no status
         return named or (None if isinstance(said, int) or str(said).isdecimal() else named_status(said, levels - 1))
-    return _as_status(value)
+    return _as_status(value, _LEAST_ERROR)
 
 
 def of_close_code(said: str, code: int | None) -> AppFailure:
@@ -149,8 +149,8 @@ def _status_of(error: BaseException) -> int | None:
     return next(filter(None, map(_as_status, named)), None)
 
 
-def _as_status(value: Any) -> int | None:
-    return int(value) if isinstance(value, int) and 300 <= value < 600 else None
+def _as_status(value: Any, least: int = 300) -> int | None:
+    return int(value) if isinstance(value, int) and least <= value < 600 else None
 
 
 def _headers_of(error: BaseException) -> Mapping[str, str]:
