@@ -12,6 +12,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of every command; set before NumPy is loaded
 
 import pytest
+import tqdm
 from hypothesis import settings
 
 from simeval.store.database import Database
@@ -50,6 +51,7 @@ def _no_real_models() -> Iterator[None]:
     """Keep real keys away from tests, and LiteLLM from looking up prices over the network."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        patch.setattr(tqdm.tqdm, "monitor_interval", 0)  # its thread would outlast the test that began it
         patch.delenv("GITHUB_STEP_SUMMARY", raising=False)  # the tests' runs are not what a job is about
         for name in ("COLUMNS", "LINES"):  # what tests are run by would say how wide a terminal is
             patch.delenv(name, raising=False)

@@ -1,12 +1,13 @@
 """The work of `simeval runs`: list the chosen runs of a store, with the chosen metrics."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from simeval.cli.opened import with_store
 from simeval.cli.output import require_writable, show, write_json
+from simeval.core.run_records import SUITE
 from simeval.core.serialization import plain
 from simeval.core.terminal import GAP, LEFT_OUT, LINE, indent, line_of, printable, render_table, room_of, table_width
 from simeval.errors import DefinitionError
@@ -15,7 +16,7 @@ from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 
 LEFT_OUT_FIRST = ("seconds", "started (UTC)", "scenarios", "calls", "cost")  # if the terminal is too narrow
-TEXTS = ("app", "dataset", "metadata")  # may be broken into lines there
+TEXTS = ("app", "dataset", "suite", "metadata")  # may be broken into lines there
 LEAST, SHORTEST = 16, 8  # cells of such a line, as long as there is something else to leave out, and at all
 MOST_RUNS = 20  # that are listed by default
 OF_A_RUN = ("app", "status", "outcome", "dataset", "version")  # names in a condition other than the metadata
@@ -117,8 +118,11 @@ def _columns(runs: Sequence[RunSummary], metrics: Sequence[str]) -> dict[str, li
     }
     if any(run.dataset for run in runs):
         columns["dataset"] = [printable(f"{run.dataset}, {run.version[:7]}") if run.dataset else "-" for run in runs]
-    if any(run.metadata for run in runs):
-        columns["metadata"] = [_listed(run.metadata) for run in runs]
+    if len({_suite(run) for run in runs if not run.dataset}) > 1:
+        columns["suite"] = [_suite(run) for run in runs]
+    listed = [_listed(run) for run in runs]
+    if any(each != "-" for each in listed):
+        columns["metadata"] = listed
     return {
         **columns,
         **{name: [_metric(run, name) for run in runs] for name in metrics},
@@ -137,8 +141,14 @@ def _outcome(run: RunSummary) -> str:
     return ", ".join([*said, run.status] if run.status != "finished" or not said else said)
 
 
-def _listed(metadata: Mapping[str, Any]) -> str:
-    return printable(", ".join(f"{name}={value}" for name, value in metadata.items())) or "-"
+def _suite(run: RunSummary) -> str:
+    return "-" if run.dataset else printable(str(run.metadata.get(SUITE, "-")))
+
+
+def _listed(run: RunSummary) -> str:
+    """Return the metadata of a run, in which that of a suite has its name."""
+    said = (f"{name}={value}" for name, value in run.metadata.items() if run.dataset or name != SUITE)
+    return printable(", ".join(said)) or "-"
 
 
 def _metric(run: RunSummary, name: str) -> str:
