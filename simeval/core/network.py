@@ -7,10 +7,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import urandom
+from typing import Protocol
 
 from simeval.core.validation import require
 
 MOST_BYTES = 10_000_000
+MOST_AT_ONCE = 1 << 16  # bytes of a body that are read
 _MOST: ContextVar[int] = ContextVar("max_answer_bytes", default=MOST_BYTES)
 
 LARGEST_PORT = 65_535
@@ -72,10 +74,22 @@ async def lines_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         yield b"".join(begun)
 
 
-async def read_whole(pieces: AsyncIterable[bytes]) -> bytes:
+class Stream(Protocol):
+    """A stream of bytes, as aiohttp and asyncio have it."""
+
+    def at_eof(self) -> bool:
+        """Return whether all was read."""
+
+    async def read(self, n: int = -1) -> bytes:
+        """Return at most so many bytes, once there are some."""
+
+
+async def read_whole(stream: Stream) -> bytes:
     """Return a whole body. Raises AnswerTooLarge."""
-    bound = Bound()
-    return b"".join([bound.passed(piece) async for piece in pieces])
+    bound, pieces = Bound(), list[bytes]()
+    while not stream.at_eof():
+        pieces.append(bound.passed(await stream.read(MOST_AT_ONCE)))
+    return b"".join(pieces)
 
 
 def cause_of(error: Exception) -> str:

@@ -361,11 +361,14 @@ def recites_script(talk: Talk) -> Found:
 def _recites(text: str, told: str) -> bool:
     """Return whether a message is a part of a script, perhaps with another name for the person, or begins alike."""
     spoken, read = words(text), words(told)
-    is_alike = ratio(" ".join(spoken), " ".join(read)) >= RECITED
-    if not has("third person", typed(text)):
-        verbs = {word for word in read[:3] if len(word) >= SHORTEST_VERB}
-        return is_alike and not verbs.isdisjoint(spoken[:4]) and spoken[0] != read[1]
-    return is_alike or _begins_alike(spoken, read)
+    if has("third person", typed(text)):
+        return _begins_alike(spoken, read) or _are_alike(spoken, read)
+    verbs = {word for word in read[:3] if len(word) >= SHORTEST_VERB}
+    return not verbs.isdisjoint(spoken[:4]) and _are_alike(spoken, read) and spoken[0] != read[1]
+
+
+def _are_alike(spoken: Sequence[str], told: Sequence[str]) -> bool:
+    return ratio(" ".join(spoken), " ".join(told)) >= RECITED
 
 
 @lru_cache(maxsize=1_000)

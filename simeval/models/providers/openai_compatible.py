@@ -150,7 +150,7 @@ class CompatibleModel:
                 session = self._session or self._open()
                 models = f"{self.endpoint.url(self.options)}/models"
                 async with session.get(models, allow_redirects=False) as response:
-                    return context_of(json.loads(await read_whole(response.content.iter_any())), self._model)
+                    return context_of(json.loads(await read_whole(response.content)), self._model)
         except (aiohttp.ClientError, OSError, ValueError, RecursionError, AnswerTooLarge):  # TimeoutError is an OSError
             return None
 
@@ -172,7 +172,7 @@ class CompatibleModel:
                     streamed = StreamedAnswer(clock)
                     await streamed.read(lines_of(response.content.iter_any()))
                     return _Answer(streamed.status, streamed.body, first_text_seconds=streamed.first_seconds)
-                came = await read_whole(response.content.iter_any())
+                came = await read_whole(response.content)
                 text = came.decode(response.charset or "utf-8")
                 return _Answer(response.status, text, response.headers.get("Retry-After"))
         except (aiohttp.ClientError, OSError) as error:

@@ -14,7 +14,7 @@ from typing import IO, ClassVar
 import anyio
 
 from simeval.core.conversation import ChatMessage, content_text
-from simeval.core.network import AnswerTooLarge, read_whole
+from simeval.core.network import AnswerTooLarge, bounded
 from simeval.core.redaction import shown
 from simeval.errors import DefinitionError
 from simeval.suites.apps.protocol_app import ProtocolApp
@@ -86,7 +86,7 @@ async def said_by(
         async with await anyio.open_process(command, stdin=stdin, stderr=complaints, env=env) as process:
             assert process.stdout is not None
             try:
-                out = await read_whole(process.stdout)
+                out = b"".join([piece async for piece in bounded(process.stdout)])
             except AnswerTooLarge as error:
                 process.kill()
                 raise AppFailure(str(error)) from error

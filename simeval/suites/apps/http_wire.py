@@ -228,7 +228,7 @@ def _events_of_whole(body: str, kind: str, reply: Reply) -> Iterator[Event]:
 
 async def text_of(answer: aiohttp.ClientResponse) -> str:
     """Return the body of an answer as text. Raises AnswerTooLarge, which `Wire.sent` turns into an AppFailure."""
-    return _text(await read_whole(answer.content.iter_any()), answer.charset)
+    return _text(await read_whole(answer.content), answer.charset)
 
 
 def _text(body: bytes, charset: str | None) -> str:
