@@ -31,6 +31,7 @@ def test_no_word_of_a_long_text_is_lost_or_cut(tmp_path: Path) -> None:
 
 
 def test_a_log_is_read_as_what_was_said(tmp_path: Path) -> None:
+    pytest.importorskip("simeval.extras.importers")  # which reads it
     log = tmp_path / "log.jsonl"
     said = [
         {"role": "system", "content": "Be brief."},
