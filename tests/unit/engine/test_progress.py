@@ -113,11 +113,11 @@ async def test_a_line_says_nothing_of_what_is_not_known(lines: pytest.LogCapture
 @pytest.mark.anyio
 async def test_trials_of_a_scenario_that_ended_early_are_not_to_come(lines: pytest.LogCaptureFixture) -> None:
     quick, slow = scenario(title="quick"), scenario(title="slow")
-    made = engine(concurrency=16, min_trials=10, stop=None, display="log")
+    made = engine(concurrency=16, min_trials=10, stop=None, display="log", app_timeout_seconds=1_000)
     of_slow = {str(seed) for seed in trial_seeds(made, slow)}
 
     async def app(message: str, state: dict[str, Any]) -> str:
-        await anyio.sleep(1.5 * LINE_SECONDS if message in of_slow else 0.001)
+        await anyio.sleep(15 * LINE_SECONDS if message in of_slow else 0.001)
         return "good"
 
     ended, whole = await made.evaluate([quick, slow], app)
