@@ -155,7 +155,11 @@ def unchanged_text(found: UnchangedRuns, terminal: Terminal = PLAIN) -> str:
 
 def encode_unchanged(found: UnchangedRuns) -> dict[str, Any]:
     """Return the three answers as JSON has them."""
-    foretold = found.foretold and {"share": found.foretold[0], "interval": list(found.foretold[1])}
+    foretold = found.foretold and {
+        "share": found.foretold[0],
+        "interval": list(found.foretold[1]),
+        "left_out": found.left_out,
+    }
     return {
         "runs": list(found.runs),
         "outcomes": list(found.outcomes),

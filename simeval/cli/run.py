@@ -33,7 +33,7 @@ from simeval.cli.output import (
     write_markdown,
     write_text,
 )
-from simeval.cli.signals import INTERRUPT, Interrupted, ending_on_signals
+from simeval.cli.signals import INTERRUPT, Interrupted, ending_on_signals, status_of_end
 from simeval.cli.usage import THREADS
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
@@ -194,8 +194,8 @@ def run_suite(
             return int(load("simeval.cli.aa:show_unchanged")(results, json_path=json_path, color=color))
         result, head = reports.write(results[0], settings)
         if result.run.stopped:
-            status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
-            return say(clean(_ended(result.run.stopped, head)) + _how_to_go_on(settings, result), status)
+            said = clean(_ended(result.run.stopped, head)) + _how_to_go_on(settings, result)
+            return say(said, status_of_end(result.run.stopped))
     except DefinitionError as error:
         return say(clean(str(error)), BAD_INPUT)
     except SimevalError as error:

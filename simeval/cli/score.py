@@ -10,7 +10,6 @@ import click
 
 from simeval.cli.options import overrides
 from simeval.cli.output import (
-    INTERRUPTED,
     NOT_COMPLETED,
     STATUS,
     reader,
@@ -21,7 +20,7 @@ from simeval.cli.output import (
     status_of,
     write_json,
 )
-from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.cli.signals import ending_on_signals, status_of_end
 from simeval.core.direction import Direction
 from simeval.core.faces import load
 from simeval.core.logs import configure_logging
@@ -121,8 +120,7 @@ def score_file(
             raise
         _report(result, json_path, html_path, told, brief=quiet)
         if result.run.stopped:
-            status = INTERRUPTED if result.run.stopped.startswith(INTERRUPT) else NOT_COMPLETED
-            return say(result.run.stopped, status)
+            return say(result.run.stopped, status_of_end(result.run.stopped))
         if result.outcome != "error" and not result.has_measured:
             return say(f"{_nothing(result)}{_why(result) if quiet else ''}", NOT_COMPLETED)
         return 0 if result.outcome is None else STATUS[result.outcome]

@@ -11,8 +11,8 @@ import click
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, show_log, status_of, write_json
-from simeval.cli.signals import INTERRUPT, ending_on_signals
+from simeval.cli.output import NOT_COMPLETED, require_writable, show, show_log, status_of, write_json
+from simeval.cli.signals import ending_on_signals, status_of_end
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.validation import require
 from simeval.engine.engine import Engine
@@ -55,7 +55,7 @@ def _select(
     show(str(found), json_path)
     write_json(json_path, found.encoded())
     if stopped := found.run.run.stopped:
-        return INTERRUPTED if stopped.startswith(INTERRUPT) else NOT_COMPLETED
+        return status_of_end(stopped)
     return NOT_COMPLETED if found.unmeasured else FOUND if found.best else CANNOT_TELL
 
 

@@ -11,7 +11,7 @@ from time import sleep
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from simeval.cli.output import INTERRUPTED, say
+from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say
 from simeval.core.logs import log
 from simeval.errors import SimevalError
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 INTERRUPT = "interrupted"
 IN_ORDER, AT_ONCE = 1, 2
 LEAVE_SECONDS = 5.0  # after which a process interrupted by force must end
+
+
+def status_of_end(reason: str) -> int:
+    """Return the exit status of a run that ended early for this reason."""
+    return INTERRUPTED if reason.startswith(INTERRUPT) else NOT_COMPLETED
 
 
 class Interrupted(SimevalError):

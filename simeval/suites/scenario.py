@@ -363,8 +363,8 @@ class ScenarioTest(AnswersOriginals):
         do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"
         require(self.world is None or callable(self.world), f"{where}: world", found=self.world, do=do)
         if faults := self._faults:
-            usable, do = all(isinstance(each, ToolFaults) for each in faults), "give ToolFaults, such as timeout=0.2"
-            require(usable, f"{where}: faults", found=self.faults, do=do)
+            usable = isinstance(faults, (list, tuple)) and all(isinstance(each, ToolFaults) for each in faults)
+            require(usable, f"{where}: faults", found=self.faults, do="give ToolFaults, such as timeout=0.2")
             do = "give the scenario a world, whose tools have them"
             require(self.world is not None, f"{where}: faults", found=self.faults, do=do)
         if self.world is None and any(each.state is not None for each in self.expectations):
@@ -385,7 +385,7 @@ class ScenarioTest(AnswersOriginals):
 
     @property
     def _faults(self) -> Sequence[ToolFaults]:
-        return [*self.faults] if isinstance(self.faults, (list, tuple)) else [self.faults]  # type: ignore[list-item]
+        return (self.faults,) if isinstance(self.faults, ToolFaults) else self.faults
 
     @property
     def surroundings(self) -> WorldMaker | None:

@@ -35,8 +35,9 @@ class ToolFaults:
 
     `timeout`: the tool does its work, and the app gets a TimeoutError. `stale`: the app gets the last answer to the
     same call, and the tool does nothing; without an earlier one nothing is wrong. `twice`: the next call of the tool
-    gets this answer again, as from a queue that delivers an event twice. `malformed`: the tool does its work, and the
-    app gets the first part of the answer, as a text. `tools` are the names of the tools concerned, by default all.
+    does nothing and gets this answer again, as from a queue that delivers an event twice. `malformed`: the tool does
+    its work, and the app gets the first part of the answer, as a text. `tools` are the names of the tools concerned, by
+    default all.
 
     Faults are drawn by the seed of the trial, the tool and the number of its call. Raises DefinitionError for rates
     that are no shares, or more than 1 together.

@@ -90,8 +90,8 @@ def _mutate(
     import anyio
 
     from simeval.cli.entrants import handler_of, read_suite
-    from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, require_writable, show, show_log, write_json
-    from simeval.cli.signals import INTERRUPT
+    from simeval.cli.output import NOT_COMPLETED, require_writable, show, show_log, write_json
+    from simeval.cli.signals import status_of_end
     from simeval.engine.engine import Engine
     from simeval.suites.cast import ESCALATE, MODELS, Cast
 
@@ -110,7 +110,7 @@ def _mutate(
     show(str(found), json_path)
     write_json(json_path, found.encoded())
     if stopped := found.run.run.stopped:
-        return INTERRUPTED if stopped.startswith(INTERRUPT) else NOT_COMPLETED
+        return status_of_end(stopped)
     return NOT_COMPLETED if found.problem else 0 if found.passed else MISSED
 
 

@@ -29,13 +29,6 @@ LISTED: Mapping[Status, str] = {
     "not measured": "not measured",
     "not applied": "not applied (no conversation to alter)",
 }
-SAID: Mapping[Status, str] = {
-    "noticed": "noticed",
-    "open": "open",
-    "missed": "MISSED",
-    "not applied": "not applied",
-    "not measured": "not measured",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +167,7 @@ class MutationReport(Printable):
         """Return the report; a table if lines have `room` for it."""
         if self.problem:
             return indent(f"nothing can be concluded: {self.problem}", 0, width=line_of(room))
-        rows = [(each.name, SAID[each.status], _count(each), _by(each)) for each in self.mutants]
+        rows = [(each.name, _status(each), _count(each), _by(each)) for each in self.mutants]
         width = line_of(room)
         missed = [line for each in self.missed for line in _at_length(each, width)]
         why = "the unchanged app misses each requirement that measures it"
@@ -227,6 +220,10 @@ class MutationReport(Printable):
             "mutants": [{**asdict(each), "status": each.status} for each in self.mutants],
             "requirements": [{**asdict(each), "toothless": each.is_toothless} for each in self.requirements],
         }
+
+
+def _status(each: MutantResult) -> str:
+    return each.status.upper() if each.status == "missed" else each.status
 
 
 def _count(each: MutantResult) -> str:

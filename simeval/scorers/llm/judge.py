@@ -319,11 +319,7 @@ class ExpectationControls:
                 self.book.took(self, self.calls * (len(kinds) - len(found[place])))
 
         try:
-            async with anyio.create_task_group() as showing:
-                for place in range(len(places)):
-                    showing.start_soon(show, place)
-        except ExceptionGroup as group:
-            raise first_leaf(group) from group
+            await at_once([partial(show, place) for place in range(len(places))])
         finally:
             self.book.expect(self, 0)
         made = replace(made, controls=tuple(each for place in sorted(found) for each in found[place]))
