@@ -59,19 +59,23 @@ DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
 @dataclass(slots=True)
 class Meter:
-    """Counts from its creation; `before` is the total of the attempts before this one."""
+    """Counts from its creation; `before` is the total of the attempts before this one.
+
+    Its clock stops with `measured`, so that the stored run has the seconds that were printed.
+    """
 
     ledger: Ledger = field(default_factory=Ledger)
     before: ResumableRun | None = None
     _started: float = field(default_factory=lambda: perf_counter())
+    _ended: float | None = None
 
     def heartbeat(self) -> Heartbeat:
         """Return the totals of this attempt."""
-        return Heartbeat(seconds=perf_counter() - self._started, usage=self.ledger.by_role())
+        return Heartbeat(seconds=self._elapsed(), usage=self.ledger.by_role())
 
     def seconds(self) -> float:
         """Return the seconds of the whole run."""
-        return perf_counter() - self._started + (self.before.seconds if self.before else 0.0)
+        return self._elapsed() + (self.before.seconds if self.before else 0.0)
 
     def usage(self) -> Mapping[str, Usage]:
         """Return the usage of the whole run, by role."""
@@ -80,7 +84,12 @@ class Meter:
 
     def measured(self) -> dict[str, Any]:
         """Return the fields that complete the record of a run at its end."""
+        self._ended = perf_counter()
         return {"seconds": self.seconds(), "usage": self.usage()}
+
+    def _elapsed(self) -> float:
+        """Return the seconds of this attempt."""
+        return (perf_counter() if self._ended is None else self._ended) - self._started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ class TestStore:
         assert document["metrics"][0]["value"] == 1
         assert [each["turns"][-1]["content"] for each in document["answered"]] == ["0", "2", "4", "6", "8"]
         assert report == str(result)
+        assert document["seconds"] == round(result.run.seconds, 3)
 
     async def test_a_stopped_experiment_goes_on_where_it_was_and_pays_only_for_the_rest(self, tmp_path: Path) -> None:
         store, calls = tmp_path / "store.db", list[int]()
