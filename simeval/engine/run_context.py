@@ -85,7 +85,7 @@ class Meter:
     def measured(self) -> dict[str, Any]:
         """Return the fields that complete the record of a run at its end."""
         self._ended = perf_counter()
-        return {"seconds": self.seconds(), "usage": self.usage()}
+        return {"seconds": round(self.seconds(), 3), "usage": self.usage()}  # as documents have them
 
     def _elapsed(self) -> float:
         """Return the seconds of this attempt."""

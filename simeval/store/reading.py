@@ -205,7 +205,7 @@ def read_spent(connection: Connection, run_id: str) -> tuple[float, Mapping[str,
     for more_seconds, more_usage in rows:
         more = {role: Usage(**each) for role, each in from_json(more_usage).items()}
         seconds, usage = seconds + more_seconds, dict(merged(usage, more))
-    return seconds, usage
+    return round(seconds, 3), usage  # as documents have them
 
 
 def _messages(connection: Connection, run_id: str, part: Part | None) -> Mapping[TrialKey, Sequence[Message]]:
