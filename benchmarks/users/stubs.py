@@ -9,7 +9,7 @@ from random import Random
 
 from benchmarks.users.transcripts import Recorded
 from simeval.core.conversation import Conversation, Message, UserFaultKind
-from simeval.core.identifiers import identifiers, names_of_things
+from simeval.core.phrases import identifiers, names_of_things
 from simeval.engine.users.state import asked_for
 from simeval.suites.scenario import ScenarioTest
 

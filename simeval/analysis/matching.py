@@ -18,9 +18,9 @@ from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of
 from simeval.core.direction import Direction, by_path
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import POWER, ROUNDING
-from simeval.results.conditions import changed_scenarios, not_kept
 from simeval.results.document import ExperimentDocument, RunDocument, ScoreCut
 from simeval.results.estimates import student_interval
+from simeval.results.guarantee import changed_scenarios, not_kept
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 from simeval.stats.two_sample import fisher, newcombe_interval, not_worse
 

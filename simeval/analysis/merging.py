@@ -15,8 +15,8 @@ from math import inf, nan
 from typing import Any
 
 import simeval.evaluators
-from simeval.core.controls import complaints
 from simeval.core.conversation import Conversation
+from simeval.core.judging import complaints
 from simeval.core.run_records import (
     ControlRecord,
     Cut,

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core import rubric_levels
+from simeval.core import judging
 from simeval.core.filling import require_date
 from simeval.core.network import MOST_BYTES, require_listening
 from simeval.core.run_records import Journal
@@ -159,8 +159,8 @@ class Settings:
             check=require_whole,
         ),
     )
-    escalate: str | None = field(default=None, metadata=rubric_levels.WHEN)
-    escalation_audit: float = field(default=0.05, metadata=rubric_levels.AUDIT)
+    escalate: str | None = field(default=None, metadata=judging.WHEN)
+    escalation_audit: float = field(default=0.05, metadata=judging.AUDIT)
     judge_reply: JudgeReply = field(
         default="json",
         metadata=about(

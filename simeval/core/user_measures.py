@@ -42,8 +42,7 @@ class Reference:
 
 def measure_user(conversation: Conversation) -> dict[str, float]:
     """Return the measures of a user that a conversation has; none where somebody else wrote its messages."""
-    from simeval.core.identifiers import details, told_details  # 50 ms of patterns, which reports do without
-    from simeval.core.phrases import has, typed
+    from simeval.core.phrases import details, has, told_details, typed  # 50 ms of patterns, which reports do without
     from simeval.core.wording import words
 
     messages = [message for message in conversation.messages if message.role == "user"]

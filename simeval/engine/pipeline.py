@@ -38,10 +38,9 @@ from simeval.core.logs import log
 from simeval.core.run_records import Cut, Preparation, Prepared, Start
 from simeval.core.setting_field import OnAppError
 from simeval.core.trial import Failure, Trial, TrialConversation, TrialResult, failure_of
-from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
-from simeval.engine.flow import Demand, Standing, StopSignal, run_pool
+from simeval.engine.flow import Demand, Recorder, Standing, StopSignal, run_pool
 from simeval.engine.plans.budget import Admission, Spending
 from simeval.engine.plans.cost_forecast import CostForecast
 from simeval.engine.plans.dataset_plan import ExperimentForecast

@@ -16,9 +16,9 @@ import anyio.to_thread
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.feedback import LabelledExample, expectation_key, read_examples
 from simeval.core.filling import day_of
+from simeval.core.judging import RubricTemplate, judges_said, require_two
 from simeval.core.network import allow_bytes
 from simeval.core.redaction import clean_values
-from simeval.core.rubric_levels import RubricTemplate, judges_said, require_two
 from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, RubricRecord, Usage, merged
 from simeval.core.setting_field import ModelRole
 from simeval.core.settings import Settings
@@ -27,10 +27,9 @@ from simeval.engine.actors.app import AlteredApp, App, model_handler
 from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, Blocking, Silence, gate_of
 from simeval.engine.actors.dialogue import Listener
 from simeval.engine.actors.handler import Handler
-from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.executors import Workers
-from simeval.engine.flow import StopSignal
+from simeval.engine.flow import Recorder, StopSignal
 from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, as_begun, define
 from simeval.engine.plans.resume import RestoredTrials, ShardPlan, restore, shared_out

@@ -52,10 +52,9 @@ from simeval.engine.actors.dialogue import (
     UserSide,
 )
 from simeval.engine.actors.handler import Toolbox
-from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors import ByApp, Judge, LocalExecutor
-from simeval.engine.flow import Demand
+from simeval.engine.flow import Demand, Recorder
 from simeval.engine.plans.resume import ShardPlan, comparisons
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.engine.run_context import RunContext

@@ -18,17 +18,16 @@ import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
-from simeval.core.rubric_levels import judges_said
+from simeval.core.judging import judges_said
 from simeval.core.run_records import SUITE, Cut, Heartbeat, ResumableRun, Start, TrialKey
 from simeval.core.setting_field import Shard
 from simeval.core.trial import Trial, TrialConversation, TrialResult, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.app import AlteredApp
 from simeval.engine.actors.app_line import Unanswered
-from simeval.engine.actors.recorder import Recorder
 from simeval.engine.actors.statistician import Statistician, outcome_of, without_conclusion
 from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
-from simeval.engine.flow import Demand
+from simeval.engine.flow import Demand, Recorder
 from simeval.engine.pipeline import RunSpec
 from simeval.engine.plans.cost_forecast import CostForecast, among, forecast, preview, roles_asked
 from simeval.engine.plans.resume import (

@@ -7,7 +7,7 @@ from math import ceil, isnan
 from statistics import mean
 from typing import Self
 
-from simeval.core.rubric_levels import ESCALATION
+from simeval.core.judging import ESCALATION
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import BREACH, SAID, Failure, Kind, Rating, Score, Verdict, breaches_in
 from simeval.evaluators.base import Evaluator

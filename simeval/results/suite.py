@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
-from simeval.core.controls import complaints, failed
 from simeval.core.conversation import Conversation
+from simeval.core.judging import complaints, failed
 from simeval.core.run_records import ControlRecord, Preparation, Usage, players
 from simeval.core.serialization import Json
 from simeval.core.setting_field import PERSONA, Gate
@@ -19,7 +19,6 @@ from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.cases import CaseTable, case_of, table_of
-from simeval.results.conditions import conditions_of
 from simeval.results.document import (
     DatasetRecord,
     ExpectationDocument,
@@ -45,7 +44,7 @@ from simeval.results.findings import (
     reliability_of,
     turns_of,
 )
-from simeval.results.guarantee import Concluded, guaranteed_of
+from simeval.results.guarantee import Concluded, conditions_of, guaranteed_of
 from simeval.results.kinds import kinds_among
 from simeval.results.markdown import run_markdown
 from simeval.results.rows import Row, Rows, chained, row_of

@@ -1,8 +1,8 @@
 from ..core.app_handler import AppHandler as AppHandler
 from ..core.app_handler import ExampleHandler as ExampleHandler
-from ..core.controls import Controls as Controls
 from ..core.conversation import AppResponse as AppResponse
 from ..core.conversation import ChatMessage as ChatMessage
+from ..core.judging import Controls as Controls
 from ..core.setting_field import WritingStyleAxes as WritingStyleAxes
 from ..core.setting_field import WritingStyleConfig as WritingStyleConfig
 from ..core.world import Unmeasured as Unmeasured

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from simeval.core.faces import Registry, is_there, load
-from simeval.core.rubric_levels import placed_levels
+from simeval.core.judging import placed_levels
 from simeval.core.setting_field import about_of, check, other_names
 from simeval.core.settings import Settings
 from simeval.core.validation import (

@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from simeval.core.controls import Controls, Shown, as_messages
 from simeval.core.conversation import UserFaultKind
 from simeval.core.filling import dated, filled
+from simeval.core.judging import Controls, GivenLevels, Shown, as_messages, placed_levels
 from simeval.core.originals import OF_EXPECTATIONS, OF_SCENARIOS, AnswersOriginals
 from simeval.core.redaction import clean_values
-from simeval.core.rubric_levels import GivenLevels, placed_levels
 from simeval.core.trial import Quarantine
 from simeval.core.validation import nearest, require, require_level, require_size, require_whole
 from simeval.core.world import WorldMaker

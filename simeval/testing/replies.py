@@ -9,8 +9,8 @@ from math import sqrt
 from typing import Any, Literal, get_args
 from zlib import crc32
 
-from simeval.core.controls import EVASIVE, OFF_TOPIC
 from simeval.core.conversation import UserFaultKind
+from simeval.core.judging import EVASIVE, OFF_TOPIC
 from simeval.core.near_misses import OPENINGS as NEAR_MISS_OPENINGS
 from simeval.models.protocol.prompt_texts import built_in
 from simeval.models.providers.offline import scorer_reply, words

@@ -14,7 +14,7 @@ import simeval
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.run_records import Heartbeat, Usage, total
 from simeval.engine import run_context
-from simeval.engine.actors.recorder import Recorder
+from simeval.engine.flow import Recorder
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Completion
 from simeval.models.providers.offline import OfflineModel

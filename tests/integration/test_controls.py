@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
-from simeval.core.controls import EVASIVE, OFF_TOPIC
+from simeval.core.judging import EVASIVE, OFF_TOPIC
 from simeval.core.near_misses import near_misses
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simeval import Engine, Expectation, RetryConfig, ScenarioResult, ScenarioTest, SuccessRateEvaluator
-from simeval.core.controls import Controls, failed
+from simeval.core.judging import Controls, failed
 from simeval.core.near_misses import near_misses
 from simeval.core.run_records import ControlRecord
 from simeval.models.protocol.model import Request

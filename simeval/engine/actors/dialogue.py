@@ -31,8 +31,7 @@ from simeval.core.trial import UNNEEDED, Failure, Stage, Trial, TrialConversatio
 from simeval.core.validation import require
 from simeval.engine.actors.app import App, AppSession, Memory
 from simeval.engine.actors.handler import Toolbox
-from simeval.engine.actors.recorder import Recorder
-from simeval.engine.flow import Demand
+from simeval.engine.flow import Demand, Recorder
 from simeval.engine.users.state import Hands, Progress, UserState, decide, draw_patience, read_state
 from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError, said_of
 from simeval.evaluators.scores import SUCCESS_RATING

@@ -11,7 +11,7 @@ from typing import Self, TypeGuard
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from simeval.core.controls import near_misses_said, untested_notes
+from simeval.core.judging import near_misses_said, untested_notes
 from simeval.core.logs import log
 from simeval.core.run_records import Preparation, Prepared
 from simeval.core.setting_field import OnAppError

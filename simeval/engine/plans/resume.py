@@ -28,7 +28,7 @@ from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.results.conditions import conditions_of, not_kept
+from simeval.results.guarantee import conditions_of, not_kept
 
 if TYPE_CHECKING:
     from simeval.engine.plans.cost_forecast import CostForecast

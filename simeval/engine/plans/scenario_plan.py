@@ -16,9 +16,8 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
-from simeval.core.controls import Controls
 from simeval.core.direction import UNIT
-from simeval.core.rubric_levels import RubricTemplate
+from simeval.core.judging import Controls, RubricTemplate
 from simeval.core.run_records import Journal
 from simeval.core.setting_field import Order, StopAt
 from simeval.core.settings import Settings

@@ -32,9 +32,8 @@ from rapidfuzz.fuzz import ratio
 
 from simeval.core import closings
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
-from simeval.core.identifiers import Identifier, facts, plain_digits, squeezed
 from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.core.phrases import content_stems, find_all, has, search, typed
+from simeval.core.phrases import Identifier, content_stems, facts, find_all, has, plain_digits, search, squeezed, typed
 from simeval.core.wording import (
     agrees,
     asks,
@@ -49,8 +48,17 @@ from simeval.core.wording import (
     topics,
     words,
 )
-from simeval.engine.users.goals import never_states_goal, part_unsaid
-from simeval.engine.users.state import Found, Talk, UserFault, asked_for, is_held, read_state, takes_leave
+from simeval.engine.users.state import (
+    Found,
+    Talk,
+    UserFault,
+    asked_for,
+    is_held,
+    never_states_goal,
+    part_unsaid,
+    read_state,
+    takes_leave,
+)
 from simeval.suites.scenario import ScenarioTest
 
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or

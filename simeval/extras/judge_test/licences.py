@@ -18,11 +18,11 @@ from typing import NamedTuple, Self
 import anyio.to_thread
 
 from simeval.core import seeds
+from simeval.core.judging import EscalationRule, judges_said
 from simeval.core.languages import called
 from simeval.core.licences import JudgeForm, JudgeLicence, Stream
 from simeval.core.logs import log
 from simeval.core.near_misses import framed, language_in, near_misses
-from simeval.core.rubric_levels import EscalationRule, judges_said
 from simeval.core.run_records import Journal
 from simeval.core.trial import LOWEST, MEETS_FROM
 from simeval.engine.parts import RunPart

@@ -13,8 +13,8 @@ from functools import lru_cache
 import anyio.to_thread
 
 from simeval.core.conversation import Conversation, Message
+from simeval.core.judging import judges_said
 from simeval.core.licences import JudgeLicence, Stream
-from simeval.core.rubric_levels import judges_said
 from simeval.core.run_records import total
 from simeval.core.trial import MEETS_FROM
 from simeval.core.validation import require

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from simeval.core.conversation import UserFaultKind
-from simeval.core.rubric_levels import equal_levels
+from simeval.core.judging import equal_levels
 from simeval.core.trial import MEETS_FROM
 from simeval.errors import MalformedReply
 from simeval.models.protocol.lenient_json import Unended, answer_in, objects_in

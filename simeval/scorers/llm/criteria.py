@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
 from simeval.core.feedback import LabelledExample
+from simeval.core.judging import ESCALATION, WHEN_UNTOLD, EscalationRule
 from simeval.core.logs import log
-from simeval.core.rubric_levels import ESCALATION, WHEN_UNTOLD, EscalationRule
 from simeval.core.run_records import ControlKind, Preparation
 from simeval.core.serialization import plain
 from simeval.core.setting_field import CriteriaCalls, JudgeReply

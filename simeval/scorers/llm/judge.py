@@ -16,13 +16,12 @@ import anyio
 
 from simeval.core import seeds
 from simeval.core.capture import first_leaf
-from simeval.core.controls import Controls, complaints, failed, near_misses_of
 from simeval.core.conversation import Conversation
 from simeval.core.drafts import write_whole
 from simeval.core.feedback import LabelledExample
 from simeval.core.filling import filled
+from simeval.core.judging import Controls, RubricTemplate, complaints, failed, near_misses_of
 from simeval.core.logs import log, warn_all
-from simeval.core.rubric_levels import RubricTemplate
 from simeval.core.run_records import ControlKind, ControlRecord, Preparation, RubricRecord
 from simeval.core.serialization import plain
 from simeval.core.setting_field import JudgeReply, OnFailedControl

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from simeval.core.controls import EVASIVE, OFF_TOPIC, Controls, as_messages, complaints, off_topic
+from simeval.core.judging import EVASIVE, OFF_TOPIC, Controls, as_messages, complaints, off_topic
 from simeval.core.run_records import ControlKind, ControlRecord
 from simeval.core.trial import MEETS_FROM
 from simeval.errors import DefinitionError

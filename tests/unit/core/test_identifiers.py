@@ -2,7 +2,7 @@
 
 import pytest
 
-from simeval.core.identifiers import details, identifiers, is_told
+from simeval.core.phrases import details, identifiers, is_told
 
 
 def test_details_are_numbers_dates_addresses_and_quoted_names_in_order() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from simeval.core.rubric_levels import PLACES, equal_levels, placed_levels
+from simeval.core.judging import PLACES, equal_levels, placed_levels
 from simeval.core.trial import MEETS_FROM
 from simeval.errors import DefinitionError
 

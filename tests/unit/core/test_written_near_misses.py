@@ -2,7 +2,7 @@
 
 import pytest
 
-from simeval.core.controls import EVASIVE, OFF_TOPIC
+from simeval.core.judging import EVASIVE, OFF_TOPIC
 from simeval.core.near_misses.making import unusable
 
 TONE = "The assistant is friendly to the customer and stays calm when they complain about the delay"

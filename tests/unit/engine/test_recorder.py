@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from simeval.core.run_records import Heartbeat
-from simeval.engine.actors import recorder
-from simeval.engine.actors.recorder import Recorder
+from simeval.engine import flow
+from simeval.engine.flow import Recorder
 from simeval.store.database import Database
 from tests.support.stores import begun, rows
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_run_that_begins_late_gives_no_sign_of_life_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "PULSE_SECONDS", 0.001)
+    monkeypatch.setattr(flow, "PULSE_SECONDS", 0.001)
     store = Database(tmp_path / "runs.db")
 
     async with Recorder(store, lambda: Heartbeat(seconds=0.0)) as recording:
