@@ -29,8 +29,8 @@ from simeval.core.settings import Settings
 from simeval.core.terminal import Color, Terminal, printable, terminal_of
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError, SimevalError
+from simeval.models.protocol.model import is_embedded
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models
 from simeval.store.opening import open_journal
 from simeval.suites.cast import Cast

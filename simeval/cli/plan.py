@@ -87,7 +87,7 @@ def show_plan(
 def _loaded(suite: str, samples: int | None) -> "Suite":
     """Return a suite, and warn where its app may not hold its conversations."""
     from simeval.cli.entrants import read_suite  # scenarios and apps, which the plan of a bar does without
-    from simeval.suites.apps.protocol_app import session_warnings
+    from simeval.suites.apps.named import session_warnings
     from simeval.suites.cast import Cast
 
     loaded, cast = read_suite(suite, Cast(), samples=samples)

@@ -19,11 +19,10 @@ from simeval.core.serialization import plain
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Color, Terminal, printable, terminal_of
 from simeval.errors import DefinitionError, SimevalError
-from simeval.suites.apps.named import app_of, name_of
+from simeval.suites.apps.named import app_of, name_of, secrets_of
 from simeval.suites.apps.remote_app import SHOWN, RemoteApp
 from simeval.suites.cast import Cast
 from simeval.suites.files import SUFFIXES
-from simeval.suites.worlds import secrets_of
 
 MESSAGE = "Hello, what can you do for me?"
 LABEL = 12  # cells of the names before the text

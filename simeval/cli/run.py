@@ -49,9 +49,9 @@ from simeval.models.registry import redactor_of
 from simeval.results.markdown import run_markdown
 from simeval.results.screen.report import run_text, told_of
 from simeval.results.suite import SuiteResult, encode_suite
+from simeval.suites.apps.named import secrets_of
 from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.files import Line, Suite
-from simeval.suites.worlds import secrets_of
 
 if TYPE_CHECKING:
     from simeval.cli.baseline import Baseline

@@ -19,7 +19,7 @@ from simeval.core.trial import CANNOT_TELL, OF_THE_APP
 from simeval.engine.engine import Engine
 from simeval.results.screen.report import judged_lines
 from simeval.results.suite import SuiteResult
-from simeval.suites.apps.protocol_app import session_warnings
+from simeval.suites.apps.named import session_warnings
 from simeval.suites.cast import ESCALATE, MODELS, Cast
 from simeval.suites.scenario import ScenarioTest
 

@@ -13,7 +13,7 @@ it must pass   example          one of the suite's own, if it gives one
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -214,11 +214,9 @@ class Controls:
 
     def completed(self, written: Sequence[str], best_level: str) -> "Controls":
         """Return the controls with those near misses that the rubric's writer gave and that can be used."""
-        from simeval.core.near_misses import usable_pair
-
         if not self.unwritten:
             return self
-        found = usable_pair(written, self.expected[0], others=[EVASIVE, *OFF_TOPIC, best_level])
+        found = _usable_pair(written, self.expected[0], others=[EVASIVE, *OFF_TOPIC, best_level])
         return replace(self, written=found, unwritten=False)
 
     def conversation(
@@ -237,6 +235,20 @@ class Controls:
         else:
             said = self.example if kind == "example" else self.counterexample
         return said if len(said) > 1 else (Message(role="user", content=opening(when)), *said)
+
+
+def _usable_pair(written: Sequence[str], expected: str, *, others: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the first two of the answers that a model wrote that can be shown; none if fewer can.
+
+    One alone could not refuse a judge: a judge is refused for two. They differ from the `others`.
+    """
+    from simeval.core.near_misses import unusable  # patterns that only a judged run needs
+
+    found: list[str] = []
+    for text in map(str.strip, written):
+        if not unusable(text, expected, others=[*others, *found]):
+            found.append(text)
+    return tuple(found[:2]) if len(found) > 1 else ()
 
 
 def near_misses_of(controls: Controls, facts: str = "") -> "tuple[NearMiss, ...]":

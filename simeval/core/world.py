@@ -1,7 +1,7 @@
 """The world of a trial: the things its app and user act on, and its state at the end of their conversation."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AnySet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -48,6 +48,12 @@ class NamedWorld:
 
     def __call__(self, **of_the_trial: Any) -> AbstractAsyncContextManager[Any]:
         return self.kind(**self.arguments, **of_the_trial)
+
+    @property
+    def secrets(self) -> Sequence[object]:
+        """The values in its arguments that nobody is to see, if its class can find them."""
+        found = getattr(self.kind, "secrets_among", None)
+        return found(self.arguments) if found else ()
 
 
 def made_world(

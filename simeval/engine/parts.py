@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from simeval.core.faces import load
-from simeval.models.provider_table import is_embedded
+from simeval.models.protocol.model import is_embedded
 
 if TYPE_CHECKING:
     from simeval.engine.executors import Executor

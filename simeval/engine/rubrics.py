@@ -8,7 +8,7 @@ import anyio
 from simeval.core.run_records import RubricRecord
 from simeval.engine.run_context import RunContext
 from simeval.errors import ModelError, ModelUnusable
-from simeval.models.provider_table import is_embedded
+from simeval.models.protocol.model import is_embedded
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 NOT_WRITTEN = "it is not written yet"

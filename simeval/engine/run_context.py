@@ -16,7 +16,7 @@ import anyio.to_thread
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.feedback import LabelledExample, expectation_key, read_examples
 from simeval.core.filling import day_of
-from simeval.core.judging import RubricTemplate, judges_said, require_two
+from simeval.core.judging import WHEN_UNTOLD, EscalationRule, RubricTemplate, judges_said, require_two
 from simeval.core.network import allow_bytes
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, RubricRecord, Usage, merged
@@ -38,20 +38,18 @@ from simeval.engine.users.audit import Auditor
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller, ReplyCache
 from simeval.models.limits.traffic import Allowances, Gate
-from simeval.models.protocol.model import Model, SharedModel
+from simeval.models.protocol.model import Model, SharedModel, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
-from simeval.models.provider_table import is_embedded
 from simeval.models.registry import Models, address_of, road_of
 from simeval.results.guarantee import History
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
-from simeval.scorers.llm.criteria import CriteriaScorer, EscalatingScorer, as_composite
+from simeval.scorers.llm.criteria import ALL_MET, NOT_ALL_MET, CriteriaScorer, EscalatingScorer
 from simeval.scorers.llm.judge import ControlBook, ExpectationControls, RubricBook, RubricScorer
 from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.apps.http_request import AddressedApp
-from simeval.suites.apps.named import name_of, require_model_name
+from simeval.suites.apps.named import name_of, require_model_name, secrets_of
 from simeval.suites.scenario import Expectation, ScenarioTest
-from simeval.suites.worlds import secrets_of
 
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
 
@@ -260,7 +258,7 @@ class RunContext:
         Judges are a panel, or the first escalates to the second. A case's expectation has the rubric of its `template`,
         and the conversations that are `labelled_as` its text before it was filled.
         """
-        return as_composite(self._panel_scorer(expectation, template, labelled_as), self.settings)
+        return _escalating(self._panel_scorer(expectation, template, labelled_as), self.settings)
 
     def _panel_scorer(
         self, expectation: Expectation, template: RubricTemplate | None, labelled_as: str | None
@@ -440,3 +438,19 @@ class RunContext:
             ledger=self.meter.ledger,
             clean=self.clean,
         )
+
+
+def _escalating(
+    both: RubricScorer | CriteriaScorer, settings: Settings
+) -> RubricScorer | CriteriaScorer | EscalatingScorer:
+    """Return the scorer whose first judge escalates to the second, if the settings ask for that; else the given one.
+
+    Raises DefinitionError for a rule that would never leave anything to the second.
+    """
+    if settings.escalate is None:
+        return both
+    rule = EscalationRule.of(settings.escalate)
+    if isinstance(both, CriteriaScorer) and not (rule.when_untold or any(map(rule.takes, (ALL_MET, NOT_ALL_MET)))):
+        found = f"{settings.escalate!r} takes no ruling on criteria, which are rated {NOT_ALL_MET:g} or {ALL_MET:g}"
+        raise DefinitionError("escalate", found=found, do=f'add "or {WHEN_UNTOLD}" to it')
+    return EscalatingScorer(both, rule, settings.escalation_audit)

@@ -534,7 +534,8 @@ def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: Exa
     """Return an app that can answer these scenarios. Raises DefinitionError."""
     target = context.target(app_handler)
     for plan in plans:
-        require_session(plan.scenario.world, target.app.handler.function, f"ScenarioTest {plan.title!r}: world")
+        if (world := plan.scenario.world) is not None:
+            require_session(world, target.app.handler.function, f"ScenarioTest {plan.title!r}: world")
         for at, script in plan.scenario.scripts.items():
             _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)
     return target

@@ -53,8 +53,7 @@ from simeval.models.provider_table import Price
 from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, SuiteResult, with_shares
 from simeval.results.text import combine
 from simeval.store.opening import as_database, load_run
-from simeval.suites.apps.named import as_app
-from simeval.suites.apps.protocol_app import session_warnings
+from simeval.suites.apps.named import as_app, session_warnings
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.scenario import ScenarioTest
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from simeval.core.validation import is_number
-from simeval.models.protocol.model import Make, Model, Provider
+from simeval.models.protocol.model import OFFLINE_PREFIX, Make, Model, Provider
 from simeval.models.providers.embedding import CompatibleEmbedding, LiteLLMEmbedding
 from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.litellm_table import listed
 from simeval.models.providers.moderation import CompatibleModeration, LiteLLMModeration
-from simeval.models.providers.offline import OFFLINE_PREFIX, OfflineModel
+from simeval.models.providers.offline import OfflineModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 
 _OPENAI = "openai/"
@@ -51,7 +51,6 @@ PROVIDERS = (
         prefix=OFFLINE_PREFIX,
         model=(OfflineModel,),
         chat=lambda name, _options, _seconds: OfflineModel(name),
-        is_embedded=True,
     ),
     Provider(
         prefix=COMPATIBLE.prefix,
@@ -83,11 +82,6 @@ def maker_of(model: Model) -> Provider | None:
     """Return the provider of a model that was made from its name; None for an object of the user's own."""
     provider = provider_of(model.name)
     return provider if isinstance(model, provider.model) else None
-
-
-def is_embedded(name: str) -> bool:
-    """Return whether a model of this name is one of the embedded heuristics."""
-    return provider_of(name).is_embedded
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,9 @@ from simeval.models.caller import Caller, ReplyCache
 from simeval.models.limits.bounds import Limited, Metered, OwnModel, Paced, Timed, Turns, close
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Allowances, Allowed, Budget, Traffic
-from simeval.models.protocol.model import Model, ModelKind, Provider, SharedModel
-from simeval.models.provider_table import Price, is_embedded, maker_of, price_of, provider_of
+from simeval.models.protocol.model import OFFLINE_PREFIX, Model, ModelKind, Provider, SharedModel, is_embedded
+from simeval.models.provider_table import Price, maker_of, price_of, provider_of
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
-from simeval.models.providers.offline import OFFLINE_PREFIX
 
 _SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; calls do not differ by them
 STREAM = "stream"  # which an app may be asked for
@@ -139,7 +138,7 @@ class Models:
 
     def tells_cost(self, name: str) -> bool:
         """Return whether a model's cost may become known: its price is, or it is an object of the user's own."""
-        asked = any(not maker.is_embedded for maker in self._makers(name))
+        asked = bool(self._makers(name)) and not is_embedded(name)
         return not asked or self.price(name) is not None
 
     def _makers(self, name: str) -> list[Provider]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from simeval.core.conversation import Conversation
 from simeval.core.run_records import ControlRecord
 from simeval.core.trial import Rating, Score
-from simeval.models.provider_table import is_embedded
+from simeval.models.protocol.model import is_embedded
 
 ONLY = ""  # the judge of a score that is a single rating, which does not name it
 FEWEST = 10  # ratings, or different conversations, the least for a sign

@@ -78,6 +78,13 @@ class Probes:
         values = {**self._values, "session": session or self._values["session"]}
         return {name: await probe.given(self._wire, values) for name, probe in self._probes.items()}
 
+    @staticmethod
+    def secrets_among(arguments: Mapping[str, Any]) -> Sequence[object]:
+        """Return the values in the arguments of probes that nobody is to see."""
+        listed = [step if isinstance(step, list) else [step] for step in arguments.values()]
+        steps = [each for some in listed for each in some if isinstance(each, Mapping)]
+        return [secret for step in steps for secret in _secrets_of_probe(step)]
+
 
 class _Probe:
     """One request or command, with places for the trial's own values."""
@@ -133,16 +140,6 @@ def require_session(world: object, app: object, where: str) -> None:
         raise DefinitionError(
             where, found=found, do="put {session} into the app's `request:`, or use {trial} or {seed}"
         )
-
-
-def secrets_of(app: object, suite: Sequence[object] = ()) -> list[object]:
-    """Return the values that nobody is to see: those of an app that is reached by a protocol, and of probes."""
-    worlds = [getattr(each, "world", None) for each in suite]
-    given = [each.arguments for each in worlds if isinstance(each, NamedWorld) and each.kind is Probes]
-    listed = [step if isinstance(step, list) else [step] for probes in given for step in probes.values()]
-    steps = [each for some in listed for each in some if isinstance(each, Mapping)]
-    own = app.secrets if isinstance(app, ProtocolApp) else ()
-    return [*own, *(secret for step in steps for secret in _secrets_of_probe(step))]
 
 
 def _secrets_of_probe(probe: Mapping[str, Any]) -> list[object]:

@@ -10,7 +10,7 @@ words of form, such as "short" ────▶ form ─────────�
 the rubric's reply  ──▶ written  ──▶ two answers, if they can be used
 """
 
-from simeval.core.near_misses.making import OPENINGS, NearMiss, framed, near_misses, usable_pair
+from simeval.core.near_misses.making import OPENINGS, NearMiss, framed, near_misses, unusable
 from simeval.core.near_misses.other_languages import language_in
 
-__all__ = ["OPENINGS", "NearMiss", "framed", "language_in", "near_misses", "usable_pair"]
+__all__ = ["OPENINGS", "NearMiss", "framed", "language_in", "near_misses", "unusable"]

@@ -233,18 +233,6 @@ def _words(text: str) -> set[str]:
     return {word for word in found if word.isdigit() or (len(word) > _SHORT and not is_common(word))} - _UNASKED
 
 
-def usable_pair(written: Sequence[str], expected: str, *, others: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the first two of the answers that a model wrote that can be shown; none if fewer can.
-
-    One alone could not refuse a judge: a judge is refused for two. `others` as in `unusable`.
-    """
-    found: list[str] = []
-    for text in map(str.strip, written):
-        if not unusable(text, expected, others=[*others, *found]):
-            found.append(text)
-    return tuple(found[:2]) if len(found) > 1 else ()
-
-
 def unusable(written: str, expected: str, *, others: Collection[str] = ()) -> str:
     """Say why an answer that a model wrote cannot be the near miss of an expectation; "" if it can.
 

@@ -15,11 +15,11 @@ from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScenarioPlan, rubric_requests
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.models.protocol.model import Request
+from simeval.models.protocol.model import Request, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
 from simeval.models.protocol.replies import LEVELS, Reply
-from simeval.models.provider_table import Price, is_embedded, price_of
+from simeval.models.provider_table import Price, price_of
 from simeval.models.providers.offline import NOTICE
 from simeval.scorers.llm.judge import kinds_for
 from simeval.suites.planning import RequirementForecast, plan_suite, show_chance

@@ -18,8 +18,8 @@ from simeval.core.world import name_of_world
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import ProportionEvaluator
+from simeval.models.protocol.model import is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.provider_table import is_embedded
 from simeval.suites.scenario import shorten
 
 _OF_VERDICTS = ("stop_mode", "gate", "on_app_error", "max_error_rate")

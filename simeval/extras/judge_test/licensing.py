@@ -32,7 +32,7 @@ from simeval.extras.judge_test.licences import (
     licence_cases,
     licence_key,
 )
-from simeval.models.provider_table import is_embedded
+from simeval.models.protocol.model import is_embedded
 from simeval.scorers.llm.judge import at_once
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.planning import optimal_sample

@@ -24,8 +24,8 @@ from simeval.errors import DefinitionError
 from simeval.extras.mutate.mutants import Mutant, by_model, leaking, named
 from simeval.extras.mutate.noticing import SPARE, Watch, least_trials
 from simeval.extras.mutate.report import MutationReport, report_of
+from simeval.models.protocol.model import is_embedded
 from simeval.models.protocol.prompts import ChatRequest, chat_of
-from simeval.models.provider_table import is_embedded
 from simeval.suites.files import Suite
 from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 

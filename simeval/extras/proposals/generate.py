@@ -16,7 +16,7 @@ from simeval.core.terminal import counted_of, printable
 from simeval.errors import DefinitionError
 from simeval.extras.proposals.proposing import Proposal, Proposals, propose
 from simeval.extras.proposals.sources import read_parts
-from simeval.models.provider_table import is_embedded
+from simeval.models.protocol.model import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.suites.project import read_project
 from simeval.suites.selection import PROPOSED

@@ -10,6 +10,7 @@ from simeval.core.conversation import ChatMessage
 from simeval.models.protocol.replies import Reply
 
 LIMIT, TEMPERATURE = "max_tokens", "temperature"  # options
+OFFLINE_PREFIX = "offline/"  # of the embedded models
 WARM = 0.5  # the least temperature of a further try: at 0 a server repeats itself, whatever the seed
 
 
@@ -237,14 +238,18 @@ class ModelRequest(ABC):
 Make = Callable[[str, Mapping[str, Any], float], Model]  # of a name, options, and the seconds a call may take
 
 
+def is_embedded(name: str) -> bool:
+    """Return whether a model of this name is a heuristic of this package, which asks nobody and costs nothing."""
+    return name.startswith(OFFLINE_PREFIX)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """A family of models, recognised by the `prefix` of their names.
 
     `model` are their classes; `chat` makes one that chats, `embedding` and `moderation` one of that kind, if there is
-    any. `has_prices` is whether LiteLLM's table has prices of them; `is_embedded`, that they are heuristics of this
-    package, which ask nobody, cost nothing and judge nothing; `needs_litellm`, whether a name or options send a call
-    through LiteLLM that could be made without.
+    any. `has_prices` is whether LiteLLM's table has prices of them; `needs_litellm`, whether a name or options send a
+    call through LiteLLM that could be made without.
     """
 
     prefix: str
@@ -253,7 +258,6 @@ class Provider:
     embedding: Make | None = None
     moderation: Make | None = None
     has_prices: bool = False
-    is_embedded: bool = False
     needs_litellm: Callable[[str, Mapping[str, Any]], bool] = lambda _name, _options: False
 
 

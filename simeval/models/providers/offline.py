@@ -20,7 +20,7 @@ from simeval.core.languages import first_person, language_of
 from simeval.core.phrases import content_stems, has, typed
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.model import OFFLINE_PREFIX, Completion, Request
 from simeval.models.protocol.prompts import (
     AttackTurn,
     ChatRequest,
@@ -47,7 +47,6 @@ _NEGATION = re.compile(
 )
 _CAN_NOT = re.compile(r"\bcan not\b", re.IGNORECASE)
 
-OFFLINE_PREFIX = "offline/"
 NOTICE = "a lexical heuristic for smoke tests and demos, not a judgement of quality"
 
 

@@ -14,14 +14,13 @@ from pydantic import Field, field_validator
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
 from simeval.core.feedback import LabelledExample
-from simeval.core.judging import ESCALATION, WHEN_UNTOLD, EscalationRule
+from simeval.core.judging import ESCALATION, EscalationRule
 from simeval.core.logs import log
 from simeval.core.run_records import ControlKind, Preparation
 from simeval.core.serialization import plain
 from simeval.core.setting_field import CriteriaCalls, JudgeReply
-from simeval.core.settings import Settings
 from simeval.core.trial import Rating, Score
-from simeval.errors import CannotTell, DefinitionError, ModelError, ModelUnusable
+from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in, end_state
 from simeval.models.protocol.prompts import CriteriaRequest, LabelRulingRequest
@@ -344,22 +343,6 @@ class EscalatingScorer(Scorer):
         except (ModelError, CannotTell) as error:
             log.debug("escalation audit", judge=second.model.name, error=second.redactor.clean(str(error)))
             return {}
-
-
-def as_composite(
-    both: RubricScorer | CriteriaScorer, settings: Settings
-) -> RubricScorer | CriteriaScorer | EscalatingScorer:
-    """Return the scorer whose first judge escalates to the second, if the settings ask for that; else the given one.
-
-    Raises DefinitionError for a rule that would never leave anything to the second.
-    """
-    if settings.escalate is None:
-        return both
-    rule = EscalationRule.of(settings.escalate)
-    if isinstance(both, CriteriaScorer) and not (rule.when_untold or any(map(rule.takes, (ALL_MET, NOT_ALL_MET)))):
-        found = f"{settings.escalate!r} takes no ruling on criteria, which are rated {NOT_ALL_MET:g} or {ALL_MET:g}"
-        raise DefinitionError("escalate", found=found, do=f'add "or {WHEN_UNTOLD}" to it')
-    return EscalatingScorer(both, rule, settings.escalation_audit)
 
 
 def _of_judge(score: Score, judge: Caller, escalation: Mapping[str, object]) -> Score:

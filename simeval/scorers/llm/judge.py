@@ -28,10 +28,10 @@ from simeval.core.setting_field import JudgeReply, OnFailedControl
 from simeval.core.trial import LOWEST, Failure, Rating, Score, failure_of
 from simeval.errors import CannotTell, ModelError, ModelUnusable, NotMeasured
 from simeval.models.caller import Caller
+from simeval.models.protocol.model import is_embedded
 from simeval.models.protocol.prompt_texts import Excerpt, Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest, RubricRequest
 from simeval.models.protocol.replies import RubricReply
-from simeval.models.provider_table import is_embedded
 from simeval.scorers.base import Scorer
 
 T = TypeVar("T")

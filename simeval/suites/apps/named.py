@@ -4,7 +4,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,11 +15,13 @@ from simeval.core.app_handler import APP_FORMS
 from simeval.core.capture import OWN, LeftError, guarded_call, place_of, rank_of
 from simeval.core.faces import load
 from simeval.core.validation import closest, require
+from simeval.core.world import NamedWorld
 from simeval.errors import DefinitionError
 from simeval.suites.apps.asgi import is_asgi, path_of_chat
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.http_request import KEY, KEY_TEMPLATE
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import RemoteApp
 from simeval.suites.apps.socket_app import SocketApp
 
@@ -169,6 +171,19 @@ def as_app(found: Any) -> Any:
         if any(each.__name__ == name and f"{each.__module__}.".startswith(f"{module}.") for each in bases):
             return load(f"simeval.extras.protocols.agents:{kind}")(found)
     return HttpApp(asgi=found, url=path_of_chat(found)) if is_asgi(found) else found
+
+
+def secrets_of(app: object, suite: Sequence[object] = ()) -> list[object]:
+    """Return the values that nobody is to see: those of an app that is reached by a protocol, and of worlds."""
+    own = app.secrets if isinstance(app, ProtocolApp) else ()
+    worlds = [getattr(each, "world", None) for each in suite]
+    return [*own, *(secret for world in worlds if isinstance(world, NamedWorld) for secret in world.secrets)]
+
+
+def session_warnings(apps: Sequence[object], turns: int) -> list[str]:
+    """Warn of apps that cannot know that the turns of a conversation belong together, if it has several turns."""
+    remote = [app for app in apps if isinstance(app, ProtocolApp) and app.session_warning] if turns > 1 else []
+    return [f"{each.name}: {each.session_warning}" if len(apps) > 1 else each.session_warning for each in remote]
 
 
 def name_of(handler: Callable[..., Any]) -> str:

@@ -128,9 +128,3 @@ def _without(secrets: Mapping[str, str], response: AppResponse) -> AppResponse:
     clean = partial(hidden, template=(), secrets=secrets)
     parts = {name: getattr(response, name) for name in ("response", "tool_calls", "metadata", "context")}
     return replace(response, **{name: clean_values(part, clean) for name, part in parts.items()})
-
-
-def session_warnings(apps: Sequence[object], turns: int) -> list[str]:
-    """Warn of apps that cannot know that the turns of a conversation belong together, if it has several turns."""
-    remote = [app for app in apps if isinstance(app, ProtocolApp) and app.session_warning] if turns > 1 else []
-    return [f"{each.name}: {each.session_warning}" if len(apps) > 1 else each.session_warning for each in remote]
