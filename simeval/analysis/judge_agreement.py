@@ -28,7 +28,7 @@ from simeval.analysis.labels import (
     read_labels,
     transcript_of,
 )
-from simeval.analysis.people_standard import PeopleVerdict, people_verdicts, require_of_run
+from simeval.analysis.people_standard import PeopleLabels, PeopleVerdict, people_verdicts, require_of_run
 from simeval.analysis.saved_run import Key, RequirementOutcomes, Source, read_file, read_suite, scenarios_of
 from simeval.core.arrays import Floats
 from simeval.core.feedback import transcript_key
@@ -204,9 +204,27 @@ def _of_people(entry: JudgeAgreement, people: Iterable[PeopleVerdict]) -> JudgeA
     return entry
 
 
-def _majorities(
-    labelled: Iterable["_Labelled"], skipped: Iterable[tuple[str, str, int]]
-) -> dict[tuple[str, str], dict[int, bool | None]]:
+def people_labels(
+    run: RunDocument, labels: Sequence[Label], skipped: Iterable[tuple[str, str, int]] = ()
+) -> PeopleLabels:
+    """Return the majority of people's labels of each expectation of a run; other labels are left out."""
+    used, judged = _examples_in(labels, run), judged_in(run, reasoned_only=False)
+    given = [
+        label
+        for label in labels
+        if (label.scenario, label.expectation) in judged and (label.scenario, label.index) not in used
+    ]
+    return _majorities(
+        (
+            _Labelled((*key, evaluator), requirement, found)
+            for key, found in _matched(given, run).items()
+            for evaluator, requirement in list(judged[key].items())[:1]
+        ),
+        skipped,
+    )
+
+
+def _majorities(labelled: Iterable["_Labelled"], skipped: Iterable[tuple[str, str, int]]) -> PeopleLabels:
     """Return the majority of people's labels by title and expectation, then by trial; None where nobody could tell."""
     found: dict[tuple[str, str], dict[int, bool | None]] = {}
     for title, label, index in skipped:

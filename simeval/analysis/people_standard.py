@@ -16,7 +16,12 @@ from simeval.evaluators.verdicts import POWER, decide
 from simeval.results.document import PeopleStandard, RunDocument
 from simeval.results.text import MARKS
 from simeval.stats.binomial import n_for_power
-from simeval.stats.people import Judge, Labelled, PeopleTest, chance_to_pass, labels_for
+from simeval.stats.people import Judge, Labelled, PeopleTest, as_exact_as, chance_to_pass, labels_for
+
+PeopleLabels = Mapping[tuple[str, str], Mapping[int, bool | None]]
+"""People's labels by title and expectation, then by trial: whether it is good, None if they cannot tell."""
+ENOUGH = 10  # labels of a kind from which on they show how good the judge is
+WORTH = 0.25  # the share of labels that a judge saves, below which it is hardly worth it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,16 @@ class _Asked:
     def judged_good(self) -> int:
         return sum(self.counted.values())
 
+    def seen(self, labels: Mapping[int, bool | None]) -> tuple[float, float] | None:
+        """Return the chances that people call a trial good where the judge does, and where not, by enough labels."""
+        found = []
+        for kind in (True, False):
+            said = [labels[index] is True for index in self.order() if index in labels and self.counted[index] is kind]
+            if len(said) < ENOUGH:
+                return None
+            found.append((sum(said) + 0.5) / (len(said) + 1))
+        return found[0], found[1]
+
     def order(self) -> Sequence[int]:
         """Return the trials that people label: of each kind a random subset, next the kind that is behind its share."""
         dealt = self.test.deal(self.judged_good)
@@ -112,54 +127,83 @@ def dealt_trials(run: RunDocument, expectation: str) -> dict[tuple[str, int], fl
     return found
 
 
-def people_verdicts(
-    run: RunDocument, labels: Mapping[tuple[str, str], Mapping[int, bool | None]]
-) -> tuple[PeopleVerdict, ...]:
+def people_verdicts(run: RunDocument, labels: PeopleLabels) -> tuple[PeopleVerdict, ...]:
     """Return the verdicts on requirements whose standard is people.
 
-    `labels` are people's by title and expectation, then by trial: whether it is good, None where they are split or
-    cannot tell. Labels of other trials than those dealt do not count. The level is that of the requirement.
+    Labels of other trials than those dealt do not count. The level is that of the requirement.
     """
     return tuple(_verdict(asked, labels.get(asked.key[:2], {})) for asked in _asked(run))
 
 
-def label_plan(run: RunDocument) -> str:
-    """Say how many labels each requirement on the rate of people takes, if the judge is as good as most.
+def label_plan(run: RunDocument, labels: PeopleLabels | None = None) -> str:
+    """Say how many labels, of which verdict of the judge, each requirement on the rate of people takes.
 
-    Raises DefinitionError where the run has none.
+    The judge is taken to be as good as most, until enough labels show how good it is. Raises DefinitionError where the
+    run has no such requirement.
     """
     found = _asked(run)
     if not found:
         do = "write `standard: people` beside min_proportion, and run the suite again"
         raise DefinitionError("run", found="no requirement of it is on the rate that people would find", do=do)
-    return "\n\n".join(_planned(each, Judge()) for each in found)
+    return "\n\n".join(_planned(each, (labels or {}).get(each.key[:2], {})) for each in found)
 
 
-def _planned(asked: _Asked, judge: Judge) -> str:
-    test, good, alpha = asked.test, asked.judged_good, asked.requirement.significance_level
-    share = good / max(1, test.judged)
-    rate, chances, dealt = judge.rate(share), judge.chances(share), test.deal(good)
-    kinds = f"{dealt.good} of those it calls good and {dealt.bad} of those it calls bad"
+def _planned(asked: _Asked, labels: Mapping[int, bool | None]) -> str:
+    test, good, dealt = asked.test, asked.judged_good, asked.test.deal(asked.judged_good)
     head = f"{asked.key[0]}: {asked.key[1]}: people would find at least {show_share(test.bar)} good"
     if why := _open(asked, 0):
         return _wrapped([head, f"  {why}"])
-    lines = [
-        head,
-        f"  the judge calls {good} of {test.judged} good; people label {dealt.total}: {kinds}",
-        f"  if it is right in {show_share(judge.sensitivity)} of what is good and {show_share(judge.specificity)} of "
-        f"what is bad, people would find {show_share(round(rate, 3))} good",
-    ]
+    lines = [f"the judge calls {good} of {test.judged} good; people label {dealt.total}: {_kinds(dealt)}"]
+    given = [index for index in asked.order() if index in labels]
+    if given:
+        done = sum(asked.counted[index] for index in given)
+        left = Labelled(dealt.good - done, dealt.bad - len(given) + done)
+        lines.append(f"{len(given)} have a label, {left.total} more are needed: {_kinds(left)}")
+    share, seen = good / test.judged, asked.seen(labels)
+    chances = seen or Judge().chances(share)
+    judge = Judge.found(share, chances) if seen else Judge()
+    right = f"{show_share(round(judge.sensitivity, 3))} of what is good and {show_share(round(judge.specificity, 3))}"
+    so_far = "by these labels it" if seen else "if it"
+    lines.append(f"{so_far} is right in {right} of what is bad (AUC {judge.auc:.2f}), {_worth(asked, chances)}")
+    return _wrapped([head, *(f"  {line}" for line in [*lines, *_chances(asked, chances)])])
+
+
+def _kinds(labels: Labelled) -> str:
+    return f"{labels.good} of those it calls good and {labels.bad} of those it calls bad"
+
+
+def _worth(asked: _Asked, chances: tuple[float, float]) -> str:
+    """Say how many labels the judge saves, where the rate is to be estimated with the same error."""
+    test = asked.test
+    as_many = as_exact_as(test, asked.judged_good, chances)
+    saved = 1 - test.labels / as_many if as_many else 0.0
+    if saved <= 0:
+        return "it saves no labels: they are no more exact than those of a random sample"
+    hardly = "hardly worth it: it saves" if saved < WORTH else "it saves"
+    return (
+        f"{hardly} {show_share(round(saved, 2))} of the labels: {test.labels} are as exact as {as_many:.0f} at random"
+    )
+
+
+def _chances(asked: _Asked, chances: tuple[float, float]) -> Sequence[str]:
+    """Say how likely the labels prove the requirement, if people call a trial good with these chances."""
+    test, good, alpha = asked.test, asked.judged_good, asked.requirement.significance_level
+    share = good / test.judged
+    rate = share * chances[0] + (1 - share) * chances[1]
+    found = f"people would then find {show_share(round(rate, 3))} good"
     if rate <= test.bar:
-        return _wrapped([*lines, "  that is not above the bar: no number of labels is likely to prove it"])
+        return [f"{found}: that is not above the bar, and no number of labels is likely to prove it"]
     chance = chance_to_pass(test, good, chances, alpha=alpha)
     enough = labels_for(test.judged, good, test.bar, chances, alpha=alpha, power=POWER)
     alone = n_for_power(test.bar, rate, alpha=alpha, power=POWER)
-    words = "no number of them is enough" if enough is None else f"{enough} labels would be enough"
-    proven = f"they prove it with a chance of {show_share(round(chance, 2))}"
-    lines.append(f"  then {proven}; for {show_share(POWER)} {words}")
+    words = "no number of labels is enough"
+    if enough is not None:
+        words = f"{enough} labels are enough: {_kinds(PeopleTest(test.judged, enough, test.bar).deal(good))}"
+    lines = [f"{found}, and {test.labels} labels prove it with a chance of {show_share(round(chance, 2))}"]
+    lines.append(f"for a chance of {show_share(POWER)}, {words}")
     if alone is not None and (enough is None or alone <= enough):
-        lines.append(f"  {alone} labels of a random sample would do, without the judge")
-    return _wrapped(lines)
+        lines.append(f"{alone} labels of a random sample would do, without the judge")
+    return lines
 
 
 def _wrapped(lines: Sequence[str]) -> str:

@@ -106,6 +106,19 @@ class Judge:
         found = (judged_good + self.specificity - 1) / (self.sensitivity + self.specificity - 1)
         return min(1.0, max(0.0, found))
 
+    @classmethod
+    def found(cls, judged_good: float, chances: tuple[float, float]) -> "Judge":
+        """Return the judge that calls such a share good, where people call a trial good with these chances."""
+        of_good, of_bad = judged_good * chances[0], (1 - judged_good) * chances[1]
+        rate = of_good + of_bad
+        right = (1 - judged_good) - of_bad
+        return cls(of_good / rate if rate else 1.0, right / (1 - rate) if rate < 1 else 1.0)
+
+    @property
+    def auc(self) -> float:
+        """The area under the ROC curve of its verdicts."""
+        return (self.sensitivity + self.specificity) / 2
+
     def chances(self, judged_good: float) -> tuple[float, float]:
         """Return the chances that people call a trial good where the judge does, and where it does not."""
         rate = self.rate(judged_good)
@@ -147,6 +160,19 @@ def labels_for(
         enough = chance_to_pass(PeopleTest(judged, middle, bar), judged_good, chances, alpha=alpha) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high if high <= judged else None
+
+
+def as_exact_as(test: PeopleTest, judged_good: int, chances: tuple[float, float]) -> float:
+    """Return how many labels of a random sample estimate the rate with the variance of those dealt by the judge.
+
+    `chances` are those that people call a trial good where the judge does, and where it does not.
+    """
+    w, dealt, (a, b) = judged_good / test.judged, test.deal(judged_good), chances
+    rate = w * a + (1 - w) * b
+    variance = (a - b) ** 2 * w * (1 - w) / test.judged
+    for share, chance, labels in ((w, a, dealt.good), (1 - w, b, dealt.bad)):
+        variance += share**2 * chance * (1 - chance) / labels if labels else share**2 / 4
+    return rate * (1 - rate) / variance if variance else float(dealt.total)
 
 
 def least_labels(bar: float, *, alpha: float) -> int:

@@ -75,6 +75,11 @@ def reads(item: LabelItem) -> bool:
     return "I track orders" in " ".join(str(each.content) for each in item.conversation.messages)
 
 
+def said(output: str) -> str:
+    """Return a text of the command line without its line breaks."""
+    return " ".join(output.split())
+
+
 def test_the_judge_alone_concludes_nothing(folder: Path) -> None:
     verdict = json.loads((folder / "run.json").read_text())["scenarios"][0]["expectations"][0]["verdicts"][0]
 
@@ -144,7 +149,21 @@ def test_the_plan_says_how_many_labels_it_takes(folder: Path) -> None:
 
     assert planned.returncode == 0, planned.stderr
     assert "of 80 good; people label 30" in planned.stdout
-    assert "they prove it with a chance of" in planned.stdout
+    assert "30 labels prove it with a chance of" in said(planned.stdout)
+    assert "AUC 0.93" in planned.stdout
+    assert "of the labels: 30 are as exact as" in said(planned.stdout)
+
+
+def test_the_plan_counts_labels_by_now_and_learns_from_them_what_the_judge_is_worth(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(SUITE.replace("labels: 30", "labels: 60"))
+    (tmp_path / "shop.py").write_text(APP.format(every=4))
+    assert simeval(tmp_path, "run", "suite.yaml", "--seed", "1", "-q").returncode == 1
+    labelled(tmp_path, reads, most=45)
+
+    planned = said(simeval(tmp_path, "people", "label", "last", "--plan").stdout)
+
+    assert "45 have a label, 15 more are needed: " in planned
+    assert "by these labels it is right in" in planned
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shutil import get_terminal_size
 
 from simeval.analysis.agreement_report import disagreements, show_disagreements
-from simeval.analysis.judge_agreement import agreement
+from simeval.analysis.judge_agreement import agreement, people_labels
 from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
 from simeval.analysis.labels import labels_of, skipped_in
 from simeval.analysis.people_standard import label_plan
@@ -60,7 +60,9 @@ def show_plan(store: str, run: str) -> int:
 
     def work(database: Database) -> None:
         runs = Runs(database)
-        show(label_plan(read_suite(runs.document(runs.find(run, is_of_a_suite)), "run")), None)
+        run_id = runs.find(run, is_of_a_suite)
+        document, said = read_suite(runs.document(run_id), "run"), FeedbackBook(database).of_run(run_id)
+        show(label_plan(document, people_labels(document, labels_of(said), skipped_in(said))), None)
 
     return with_store(store, work)
 

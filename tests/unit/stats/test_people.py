@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simeval.stats.binomial import clopper_pearson
-from simeval.stats.people import Judge, Labelled, PeopleTest, chance_to_pass, labels_for, least_labels
+from simeval.stats.people import Judge, Labelled, PeopleTest, as_exact_as, chance_to_pass, labels_for, least_labels
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,19 @@ def test_the_rate_of_people_follows_from_that_of_a_judge_whose_errors_are_known(
 
     assert judge.rate(0.6 * 0.9 + 0.4 * 0.2) == pytest.approx(0.6)
     assert judge.chances(0.62) == pytest.approx((0.54 / 0.62, 0.06 / 0.38))
+
+
+def test_labels_dealt_by_a_good_judge_are_as_exact_as_many_more_of_a_random_sample() -> None:
+    chances = Judge(0.86, 0.86).chances(0.4779)  # llmbar: GPT-4, swap and CoT; people .47
+
+    assert as_exact_as(PeopleTest(500, 55, 0.47), 239, chances) == pytest.approx(100, abs=3)
+    assert as_exact_as(PeopleTest(500, 55, 0.47), 239, (0.47, 0.47)) == pytest.approx(55, abs=0.1)
+
+
+def test_a_judge_is_found_from_the_labels_by_its_verdict() -> None:
+    judge = Judge(0.9, 0.8)
+
+    found = Judge.found(0.62, judge.chances(0.62))
+
+    assert (found.sensitivity, found.specificity) == pytest.approx((0.9, 0.8))
+    assert found.auc == pytest.approx(0.85)
