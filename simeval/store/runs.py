@@ -122,6 +122,10 @@ class Runs:
             lambda connection: [from_json(each["labels"]) for each in _rows(connection, run_id, "labels")]
         )
 
+    def definition(self, run_id: str) -> Mapping[str, Any]:
+        """Return everything that a run's results depend on, apart from chance. Raises DefinitionError without a run."""
+        return self._database.read(lambda connection: from_json(_row(connection, run_id)["definition"]))
+
     def rubrics(self, run_id: str) -> Mapping[str, Mapping[str, str]]:
         """Return the levels of a run's rubrics, by their keys."""
         found = self._database.read(lambda connection: read_rubrics(connection, run_id))

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from inspect import isawaitable
 from operator import itemgetter
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from simeval.core import seeds
 from simeval.core.capture import Caught, capture, place_of
@@ -108,6 +108,18 @@ _ANSWERS = (  # a question of a goal, and words that show it has been asked or a
 )
 
 
+class Situation(Protocol):
+    """The texts that a simulated user knows."""
+
+    @property
+    def given(self) -> str:
+        """The person that it plays."""
+
+    @property
+    def when(self) -> str:
+        """The person's aim."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserState:
     """The knowledge and mood of a simulated user before its next message.
@@ -165,7 +177,7 @@ class Progress:
                 self.told.append(message.content)
         self._read = len(history)
 
-    def untold(self, scenario: ScenarioTest) -> tuple[str, ...]:
+    def untold(self, scenario: Situation) -> tuple[str, ...]:
         """Return the details of a scenario that are not given yet."""
         script = _script_of(scenario)
         if script != self._script:  # the user has found something out
@@ -176,7 +188,7 @@ class Progress:
 
 
 def read_state(
-    scenario: ScenarioTest, history: Sequence[Message], *, patience: int, progress: Progress | None = None
+    scenario: Situation, history: Sequence[Message], *, patience: int, progress: Progress | None = None
 ) -> UserState:
     """Return the state of a user with this patience after these messages.
 
@@ -221,7 +233,7 @@ def takes_leave(message: Message) -> bool:
     return message.metadata.get(STATUS) in ENDINGS
 
 
-def is_held(scenario: ScenarioTest, history: Sequence[Message]) -> bool:
+def is_held(scenario: Situation, history: Sequence[Message]) -> bool:
     """Return whether a person would stay after the last answer: it waits for one itself, or has promised something.
 
     No loop may arise: a user who has been held so by many answers in a row, and had nothing new to give, may leave.
@@ -242,12 +254,12 @@ def _holds(history: Sequence[Message], place: int) -> bool:
     return (asks(answer, after=said) or promises(answer)) and not hands_over(answer)
 
 
-def _untold(scenario: ScenarioTest, told: Sequence[str]) -> tuple[str, ...]:
+def _untold(scenario: Situation, told: Sequence[str]) -> tuple[str, ...]:
     script = _script_of(scenario)
     return _without(details(script), script, told)
 
 
-def _script_of(scenario: ScenarioTest) -> str:
+def _script_of(scenario: Situation) -> str:
     return f"{scenario.given}\n{scenario.when}"
 
 

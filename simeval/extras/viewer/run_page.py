@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from simeval.core.serialization import Json
 from simeval.errors import DefinitionError
+from simeval.extras.viewer.calls import calls_of
 from simeval.results.document import ExpectationDocument, RunDocument
 from simeval.results.html.blocks import about_of
 from simeval.results.html.heads import head_of
@@ -97,6 +98,18 @@ class RunPages:
             raise DefinitionError(f"run {run_id}", found=f"scenario {scenario} has no part {number}", do="look again")
         read = {each.trial.index: each for each in found.source.read(scenario, wanted)}
         return {"trials": [report_trial(read[index], required) for index in wanted if index in read]}
+
+    def calls(self, run_id: str, scenario: int, index: int) -> Json:
+        """Return the model calls of a trial, made again."""
+        found = self._at(run_id)
+        required, expectations = self._required(found, scenario)
+        keys = {each.label: (each.rubric or {}).get("key", "") for each in expectations}
+        levels = {each.label: found.source.rubrics.get(keys.get(each.label, ""), {}) for each in required}
+        trials = list(found.source.read(scenario, [index]))
+        if not trials:
+            raise DefinitionError(f"run {run_id}", found=f"scenario {scenario} has no trial {index}", do="look again")
+        title = found.source.document.scenarios[scenario].title
+        return calls_of(trials[0], self._runs.definition(run_id), title, levels)
 
     def find(self, run_id: str, text: str) -> Json:
         """Return the trials of each scenario that contain a text."""

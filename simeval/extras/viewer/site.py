@@ -44,6 +44,7 @@ class Site:
             re.compile(f"run/{run}/head.json"): self._run_pages.head,
             re.compile(f"run/{run}/(?P<scenario>{number}).json"): self._block,
             re.compile(f"run/{run}/(?P<scenario>{number})-(?P<part>{number}).json"): self._part,
+            re.compile(f"run/{run}/(?P<scenario>{number})-calls-(?P<trial>{number}).json"): self._calls,
             re.compile(f"run/{run}/find/(?P<text>.+)", re.DOTALL): self._run_pages.find,
             re.compile(f"compare/{compared}/"): self._compared,
         }
@@ -89,6 +90,9 @@ class Site:
 
     def _part(self, run_id: str, scenario: str, part: str) -> Json:
         return self._run_pages.part(run_id, int(scenario), int(part))
+
+    def _calls(self, run_id: str, scenario: str, trial: str) -> Json:
+        return self._run_pages.calls(run_id, int(scenario), int(trial))
 
     def _compared(self, *found: str) -> str:
         documents = [self._runs.document(each) for each in found]

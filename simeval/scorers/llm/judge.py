@@ -518,7 +518,7 @@ class RubricScorer(Scorer):
             "escalated": self.escalated,
         }
         if self.reply == "label":
-            by_label = LabelGradeRequest(levels={_label(level): text for level, text in levels.items()}, **asked)
+            by_label = LabelGradeRequest(levels={level_label(level): text for level, text in levels.items()}, **asked)
             require_readable(shown := by_label.shown)
             found = await of_each_judge(self.judges, self.repeats, seed, partial(_expected_rating, by_label))
         else:
@@ -529,7 +529,7 @@ class RubricScorer(Scorer):
         return score if shown.is_whole else replace(score, details={"left_out": told_left_out(shown, self.told)})
 
 
-def _label(level: str) -> str:
+def level_label(level: str) -> str:
     """Return the label of a level from 1 to 10: a single digit, as 1 and 10 may begin with the same token."""
     return str(int(level) - 1)
 

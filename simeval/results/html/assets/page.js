@@ -238,7 +238,7 @@ function Row({ trial: known, block, place, text }) {
   <//>`;
 }
 
-function Judged({ trial, block, expectations, text }) {
+function Judged({ trial, block, expectations, text, calls = [] }) {
   const { labels, rubrics } = block;
   return html`<div>
     ${trial.failures.map((said) => html`<div class="judged"><${Sign} of="missed" /> ${marked(said, text)}</div>`)}
@@ -254,6 +254,7 @@ function Judged({ trial, block, expectations, text }) {
         ${(score.ratings || []).map((each) => html`<p class="small"><b>${short(each.score)}</b> <span class="soft">${each.judge}</span> ${marked(each.reasoning, text)}</p>`)}
         ${expectation && expectation.behaviour && html`<p class="small"><span class="soft">Expected:</span> ${expectation.behaviour}</p>`}
         ${Object.keys(rubric).length > 0 && html`<details class="small"><summary>Rubric</summary><${Rubric} expectation=${expectation} rubric=${rubric} given=${Math.round(score.score)} /></details>`}
+        ${calls.filter((each) => each.label === label).map((call) => html`<${ModelCall} call=${call} />`)}
       </div>`;
     })}
     <dl class="pairs">
@@ -264,7 +265,7 @@ function Judged({ trial, block, expectations, text }) {
   </div>`;
 }
 
-function Drawer({ report, kept, state, hits, text }) {
+function Drawer({ report, kept, state, hits, text, isServed }) {
   const place = Number(state.scenario_of_trial);
   const scenario = report.scenarios[place];
   const block = useScenario(scenario ? place : null);
@@ -275,6 +276,8 @@ function Drawer({ report, kept, state, hits, text }) {
   const at = placeOf(state.trial);
   const known = at >= 0 ? trials[at] : block && block.trials.find((each) => String(each.index) === state.trial);
   const trial = useTrial(place, block, known);
+  const again = useLater(isServed && known ? `calls ${place} ${state.trial}` : null, () => asked(`${place}-calls-${state.trial}.json`));
+  const { calls, unknown } = again || { calls: [], unknown: [] };
   const step = (by) => { const next = trials[placeOf(stateOf().trial) + by]; if (next) go({ trial: next.index }, { silent: true }); };
   useLayoutEffect(() => {
     const press = (event) => {
@@ -303,9 +306,10 @@ function Drawer({ report, kept, state, hits, text }) {
           <section><h3>Now</h3><${Transcript} trial=${trial} text=${text} /><${Judged} trial=${trial} block=${block} expectations=${scenario.expectations} text=${text} /></section>
         </div>`
       : html`<div class="two">
-          <section aria-label="Transcript"><${Transcript} trial=${trial} text=${text} /></section>
+          <section aria-label="Transcript"><${Transcript} trial=${trial} text=${text} calls=${calls} />
+            ${unknown.map((said) => html`<p class="soft small">${said}</p>`)}</section>
           <section aria-label="How it was judged">${trial.reason && html`<p class="worst-of">${trial.reason}</p>`}
-            <${Judged} trial=${trial} block=${block} expectations=${scenario.expectations} text=${text} /></section>
+            <${Judged} trial=${trial} block=${block} expectations=${scenario.expectations} text=${text} calls=${calls} /></section>
         </div>`)}
   </dialog>`;
 }
@@ -387,7 +391,7 @@ function App({ report, kept, mark, links, going, finds }) {
     <${Table} title="What it took" headers=${["Role", "Calls", "Failed", "Tokens read", "Tokens written", "Cost"]} rows=${report.usage} />
     ${report.notes.length > 0 && html`<section class="card pad"><h2>Notes</h2>${report.notes.map((said) => html`<p>${said}</p>`)}</section>`}
     <p class="soft small">Keys: / searches, j and k go to the next and the previous conversation, Esc closes it. The address keeps filters and conversation: it can be sent.</p>
-    ${state.trial !== undefined && state.trial !== "" && html`<${Drawer} report=${report} kept=${kept} state=${state} hits=${hits && hits.get(Number(state.scenario_of_trial))} text=${text} />`}
+    ${state.trial !== undefined && state.trial !== "" && html`<${Drawer} report=${report} kept=${kept} state=${state} hits=${hits && hits.get(Number(state.scenario_of_trial))} text=${text} isServed=${finds} />`}
   </main>`;
 }
 

@@ -139,14 +139,26 @@ const short = (value) => (typeof value !== "number" || Number.isInteger(value) ?
 const Badge = ({ outcome, children }) => html`<span class="badge ${kindOf(outcome)}">${children}</span>`;
 const Sign = ({ of }) => html`<span class="sign ${of}" aria-label=${NAMES[of] || of}>${MARKS[of] || "·"}</span>`;
 
-function Turn({ turn, text }) {
+function Turn({ turn, text, call }) {
   const faults = Object.keys((turn.metadata || {}).user_faults || {});
   return html`<div class="turn ${turn.role}">
     <div class="who"><span>${turn.role === "user" ? "User" : "App"}</span><span>${seconds(turn.seconds)}</span></div>
     ${(turn.tool_calls || []).map((call) => html`<${Call} call=${call} />`)}
     <div class="what">${marked(turn.content, text) || html`<span class="soft">(empty)</span>`}</div>
     ${faults.length > 0 && html`<div class="fault">The simulated user's fault: ${faults.join(", ").replace(/_/g, " ")}</div>`}
+    <${ModelCall} call=${call} />
   </div>`;
+}
+
+// A call to a model, as a server made it again from the stored conversation.
+function ModelCall({ call }) {
+  if (!call) return null;
+  const took = [call.model, `about ${call.tokens[0].toLocaleString("en")} tokens read, ${call.tokens[1].toLocaleString("en")} written`, seconds(call.seconds)];
+  return html`<details class="small call"><summary>Model call · ${took.filter(Boolean).join(" · ")}</summary>
+    ${call.prompt.map((each) => html`<h4>${each.role}</h4><pre>${each.content}</pre>`)}
+    <h4>Reply, as it is stored</h4><pre>${call.reply}</pre>
+    <p class="soft">Made again from the stored conversation and the prompt ${call.version}, as at the first try.</p>
+  </details>`;
 }
 
 function Call({ call }) {
@@ -155,8 +167,9 @@ function Call({ call }) {
   return html`<details class="small"><summary>→ <b>${name}</b></summary><pre>${JSON.stringify(call, null, 1)}</pre></details>`;
 }
 
-const Transcript = ({ trial, text }) => html`<div>
-  ${trial.turns.map((turn) => html`<${Turn} turn=${turn} text=${text} />`)}
+const Transcript = ({ trial, text, calls = [] }) => html`<div>
+  ${trial.turns.map((turn, place) => html`<${Turn} turn=${turn} text=${text} call=${calls.find((each) => each.place === place)} />`)}
+  <${ModelCall} call=${calls.find((each) => each.place === trial.turns.length)} />
   ${!trial.turns.length && html`<p class="soft">Nothing was said.</p>`}
 </div>`;
 
