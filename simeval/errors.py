@@ -95,7 +95,7 @@ class DefinitionError(SimevalError, ValueError):
 class SuiteFileError(DefinitionError):
     """A mistake in the file of a suite or a persona, with its line (from 1) and the path of the field.
 
-    `others` are further ones, of the same file or of others beside it; the text has them all.
+    `others` are further ones of the same file; the text has them all.
     """
 
     def __init__(self, file: str, *, line: int, field: str, found: str, do: str) -> None:
@@ -103,10 +103,6 @@ class SuiteFileError(DefinitionError):
         at = f"{file}, line {line}" + (f", field {field}" if field else "")
         super().__init__(at, found=found, do=do)
         self.others: Sequence[SuiteFileError] = ()
-
-    def alone(self) -> "SuiteFileError":
-        """Return this mistake without the others."""
-        return SuiteFileError(self.file, line=self.line, field=self.field, found=self.found, do=self.do)
 
     def with_others(self, others: "Sequence[SuiteFileError]") -> "SuiteFileError":
         """Return this mistake as the first of several: its text has them all, each on a line."""

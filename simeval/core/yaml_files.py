@@ -202,13 +202,13 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
-def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip: int = 0) -> SuiteFileError:
-    """Name the line and field of every mistake that validations found, in the order of the file.
+def located(path: Path, node: yaml.Node | None, error: "ValidationError", *, skip: int = 0) -> SuiteFileError:
+    """Name the line and field of every mistake that a validation found, in the order of the file.
 
     Of several at one place, as for each of the types that a value may have, only the deepest is named. `skip` are the
     steps of a place that are not in the file.
     """
-    found = [(_place(node, each["loc"][skip:]), each) for error in errors for each in error.errors()]
+    found = [(_place(node, each["loc"][skip:]), each) for each in error.errors()]
     places = {_own_place(place, each) for place, each in found}
     deepest: dict[tuple[int | str, ...], ErrorDetails] = {}
     for place, each in found:
@@ -224,10 +224,8 @@ def located(path: Path, node: yaml.Node | None, *errors: "ValidationError", skip
 
 
 def all_of(found: Iterable[SuiteFileError]) -> SuiteFileError:
-    """Return mistakes, each perhaps with others, as one error: file by file, each in the order of its lines."""
-    each = [one for error in found for one in (error.alone(), *error.others)]
-    files = list(dict.fromkeys(one.file for one in each))
-    first, *others = _listed_once(sorted(each, key=lambda one: (files.index(one.file), one.line)))
+    """Return the mistakes of a file as one error, in the order of its lines."""
+    first, *others = _listed_once(sorted(found, key=lambda each: each.line))
     return first.with_others(others)
 
 

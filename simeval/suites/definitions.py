@@ -33,8 +33,6 @@ from simeval.core.validation import (
     UnknownField,
     meant_for,
     nearest,
-    require_level,
-    require_size,
     require_whole,
 )
 from simeval.core.yaml_records import HERE, Form, Forms, as_list, mapping, mistake, one_or_more
@@ -251,16 +249,6 @@ def _whole(found: int | None) -> int | None:
     return found
 
 
-def _checked(form: Form, check: Callable[[Any, str], None]) -> Form:
-    """Return the form of a value that is checked in place, whatever else is wrong around it."""
-
-    def checked(found: Any) -> Any:
-        check(found, HERE)
-        return found
-
-    return Annotated[form, AfterValidator(checked)]
-
-
 def _no_text(found: Any) -> Any:
     """Return the parts of an expectation. Raises DefinitionError for a text: it does not define how to prove it."""
     if isinstance(found, str):
@@ -366,9 +354,6 @@ _OF_SCENARIO: Mapping[str, Form] = {
     "then": one_or_more(_expectation(Annotated[_SCORER, AfterValidator(_measurable)])),
     "world": _WORLD,
     "faults": _FAULTS,
-    "sample_size": _checked(StrictInt, require_size) | None,
-    "max_turns": _checked(StrictInt, require_whole),
-    "significance_level": _checked(FORMS.of(float), require_level) | None,
     "script": list[_STEP],
     "users": _USERS,
     "cases": Annotated[list[dict[str, Any]] | _TEXT, AfterValidator(_rows)],

@@ -14,7 +14,7 @@ from simeval.core.faces import load
 from simeval.core.feedback import read_examples
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.validation import require_file
-from simeval.core.yaml_files import all_of, line_at, located, mistake_at, read_yaml
+from simeval.core.yaml_files import line_at, located, mistake_at, read_yaml
 from simeval.core.yaml_records import by_own_names
 from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.protocol.prompt_texts import replaced_prompt
@@ -44,11 +44,34 @@ SUFFIXES = (".yaml", ".yml")
 Line = tuple[str, int]  # a file, and a line of it from 1
 
 
-def slips_in(path: Path, node: Any, file: Any, *, skip: int) -> Iterator[SuiteFileError]:
-    """Yield the mistakes in a file whatever its form refuses; `skip` is how many parts its places lack."""
-    yield from _twins(path, node, file, skip=skip)
-    yield from _said_twice(path, node, file)
-    yield from _wrong_files(path, node, file)
+def _slips(
+    path: Path, node: Any, file: Mapping[str, Any], made: Sequence[ScenarioTest], *, skip: int
+) -> Iterator[SuiteFileError]:
+    """Yield the mistakes that the form of a file does not refuse; `skip` is how many parts its places lack."""
+    titles = [each.title for each in made]
+    for place, title in enumerate(titles):
+        if title in titles[:place]:
+            at = ("scenarios", place, "title")[skip:]
+            there = f"there is another scenario with the title {title!r}"
+            yield mistake_at(path, node, at, found=there, do="give each its own: results are told by titles")
+    settings = from_here(path.parent, file.get("settings", {}))
+    if (judge := file.get("judge")) is not None:
+        twice = [*(["judge_model"] if file.get("judge_model") else []), *([ESCALATE] if ESCALATE in settings else [])]
+        twice += ["escalation_audit"] if "audit" in judge[ESCALATE] and "escalation_audit" in settings else []
+        for name in twice:
+            do = f"leave {name} out: judge says it"
+            yield mistake_at(path, node, ("judge",), found=f"found {name!r} beside it", do=do)
+    reads: dict[tuple[str, ...], Callable[[], object]] = {
+        ("settings", "prompts", name): partial(replaced_prompt, name, given)
+        for name, given in (settings.get("prompts") or {}).items()
+    }
+    if examples := settings.get("judge_examples"):
+        reads["settings", "judge_examples"] = partial(read_examples, examples)
+    for place, read in reads.items():
+        try:
+            read()
+        except DefinitionError as error:
+            yield mistake_at(path, node, place, found=error.found, do=error.do)
 
 
 def _by_own_names(file: Any) -> Any:
@@ -91,59 +114,6 @@ def from_here(folder: Path, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     if examples := settings.get("judge_examples"):
         found["judge_examples"] = folder / examples
     return {**settings, **found}
-
-
-def _twins(path: Path, node: Any, file: Any, *, skip: int) -> list[SuiteFileError]:
-    """Return a mistake for each title that an earlier scenario of the file has: nobody could distinguish them."""
-    scenarios = file.get("scenarios") if isinstance(file, Mapping) else None
-    listed = scenarios if isinstance(scenarios, list) else []
-    titles = [each.get("title") if isinstance(each, Mapping) else None for each in listed]
-    found = []
-    for place, title in enumerate(titles):
-        if isinstance(title, str) and title in titles[:place]:
-            at = ("scenarios", place, "title")[skip:]
-            there = f"there is another scenario with the title {title!r}"
-            found.append(mistake_at(path, node, at, found=there, do="give each its own: results are told by titles"))
-    return found
-
-
-def _said_twice(path: Path, node: Any, file: Any) -> list[SuiteFileError]:
-    """Return a mistake for each field beside `judge` that repeats a part of it."""
-    judge = file.get("judge") if isinstance(file, Mapping) else None
-    if judge is None:
-        return []
-    written, escalate = file.get("settings"), judge.get(ESCALATE) if isinstance(judge, Mapping) else None
-    settings = written if isinstance(written, Mapping) else {}
-    twice = [name for name in ("judge_model",) if file.get(name)] + [name for name in (ESCALATE,) if name in settings]
-    if isinstance(escalate, Mapping) and "audit" in escalate and "escalation_audit" in settings:
-        twice.append("escalation_audit")
-    at = ("judge",)
-    return [
-        mistake_at(path, node, at, found=f"found {name!r} beside it", do=f"leave {name} out: judge says it")
-        for name in twice
-    ]
-
-
-def _wrong_files(path: Path, node: Any, file: Any) -> Iterator[SuiteFileError]:
-    """Yield a mistake for each prompt, and the labelled examples, of a file's settings that cannot be used."""
-    written = file.get("settings") if isinstance(file, Mapping) else None
-    settings = written if isinstance(written, Mapping) else {}
-    prompts, examples = settings.get("prompts"), settings.get("judge_examples")
-    named = prompts if isinstance(prompts, Mapping) else {}
-    texts = {name: given for name, given in named.items() if isinstance(given, str) and given.strip()}
-    given = examples if isinstance(examples, str) else ""
-    usable = from_here(path.parent, {"prompts": texts, "judge_examples": given})
-    reads: dict[tuple[str, ...], Callable[[], object]] = {
-        ("settings", "prompts", name): partial(replaced_prompt, name, given)
-        for name, given in usable["prompts"].items()
-    }
-    if usable["judge_examples"]:
-        reads["settings", "judge_examples"] = partial(read_examples, usable["judge_examples"])
-    for place, read in reads.items():
-        try:
-            read()
-        except DefinitionError as error:
-            yield mistake_at(path, node, place, found=error.found, do=error.do)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +195,7 @@ def load_suite(source: str, *, base: Settings = DEFAULTS) -> Suite:
             raise DefinitionError(
                 f"suite {source!r}", found="the folder holds no .yaml file", do="name a folder with suites"
             )
-        return _joined(_read_all(files), base, name=path.resolve().name)
+        return _joined({file: _read(file) for file in files}, base, name=path.resolve().name)
     if path.suffix == ".py":
         raise DefinitionError(
             f"suite {source!r}",
@@ -267,20 +237,6 @@ def load_expectations(path: str | Path) -> list[Expectation]:
         raise located(path, node, error) from error
 
 
-def _read_all(paths: Sequence[Path]) -> Mapping[Path, _File]:
-    """Read files. Raises SuiteFileError with the mistakes of all of them."""
-    files: dict[Path, _File] = {}
-    errors: list[SuiteFileError] = []
-    for path in paths:
-        try:
-            files[path] = _read(path)
-        except SuiteFileError as error:
-            errors.append(error)
-    if errors:
-        raise all_of(errors)
-    return files
-
-
 def _read(path: Path) -> _File:
     """Read a file. Raises SuiteFileError."""
     import_from(path.parent)
@@ -296,26 +252,17 @@ def _read(path: Path) -> _File:
         found = f"a dash begins a new scenario here, which has {torn_at[1]!r} and no title"
         do = "leave the dash out where this belongs to the scenario before it"
         raise mistake_at(path, node, ("scenarios", torn_at[0])[skip:], found=found, do=do)
-    errors: list[ValidationError] = []
-    others: list[SuiteFileError] = []
     if has_no_dash(wrapped):
         do = "begin each scenario with a dash, as in - title: A title"
-        others.append(mistake_at(path, node, ("scenarios",), found="found a scenario, and no list of them", do=do))
-        wrapped = {**wrapped, "scenarios": [wrapped["scenarios"]]}
+        raise mistake_at(path, node, ("scenarios",), found="found a scenario, and no list of them", do=do)
     form = FILE_OF_ATTACKS if isinstance(wrapped, dict) and "attack" in wrapped else FILE
     try:
         file = form.validate_python(wrapped)
+        made = _scenarios_in(file, path.parent)
     except ValidationError as error:
-        file, errors = wrapped if isinstance(wrapped, dict) else {}, [error]
-    try:
-        made = _scenarios_in(file, path.parent, usable=not errors)
-    except ValidationError as error:
-        errors.append(error)
-    others += slips_in(path, node, wrapped, skip=skip)
-    if errors:
-        raise all_of([located(path, node, *errors, skip=skip), *others]) from errors[0]
-    if others:
-        raise all_of(others)
+        raise located(path, node, error, skip=skip) from error
+    for slip in _slips(path, node, file, made, skip=skip):
+        raise slip
     attacks = load(f"{ATTACKS}:attacks_in")(file) if file.get("attack") is not None else []
     brought, places = _brought(path, node, file)
     if attacks:
@@ -342,18 +289,12 @@ def _brought(path: Path, node: Any, file: Mapping[str, Any]) -> tuple[Mapping[st
     return {**brought, **judge}, places
 
 
-def _scenarios_in(file: Mapping[str, Any], folder: Path, *, usable: bool) -> Sequence[ScenarioTest]:
-    """Return the scenarios of a file; for one that is unusable otherwise only to find their mistakes, too.
-
-    Without the file's world, which may be wrong, nothing is known of them.
-    """
-    found = file.get("scenarios")
-    if not isinstance(found, list) and (not usable or "attack" in file):
+def _scenarios_in(file: Mapping[str, Any], folder: Path) -> Sequence[ScenarioTest]:
+    """Return the scenarios of a file."""
+    if "scenarios" not in file:  # it has an attack
         return []
-    if not usable and file.get("world") is not None:
-        return []
-    defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if usable and file.get(name) is not None}
-    written = [_with(defaults, each, folder) for each in found or ()]
+    defaults = {name: file[name] for name in DEFAULTS_OF_SCENARIOS if file.get(name) is not None}
+    written = [_with(defaults, each, folder) for each in file["scenarios"]]
     return SCENARIOS.validate_python({"scenarios": written})["scenarios"]
 
 
@@ -403,9 +344,9 @@ def _clashes(files: Mapping[Path, _File]) -> Iterator[SuiteFileError]:
 
 
 def _joined(files: Mapping[Path, _File], base: Settings, *, name: str) -> Suite:
-    """Return files as one suite, of this name if none has a title. Raises SuiteFileError with all clashes of two."""
-    if clashes := [*_clashes(files)]:
-        raise all_of(clashes)
+    """Return files as one suite, of this name if none has a title. Raises SuiteFileError if two clash."""
+    for clash in _clashes(files):
+        raise clash
     settings: dict[str, Any] = {}
     where: dict[str, Path] = {}
     for file, found_in in files.items():

@@ -81,7 +81,9 @@ def test_then_is_advised_for_its_names_in_other_tools(path: Path, name: str) -> 
 
 
 def test_a_judge_that_is_given_twice_is_refused_by_any_name(path: Path) -> None:
-    twice = "judgeModel: offline/judge\njudge: {first: offline/judge, escalate: {to: offline/other, when: 0.5}}\n"
+    twice = (
+        "judgeModel: offline/judge\njudge: {first: offline/judge, escalate: {to: offline/other, when: cannot tell}}\n"
+    )
     path.write_text(twice + SUITE)
 
     with pytest.raises(DefinitionError, match="leave judge_model out: judge says it"):

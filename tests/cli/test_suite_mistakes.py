@@ -1,4 +1,4 @@
-"""What cannot be used in a file is told before the run, mistakes of several places in the order of the file."""
+"""What cannot be used in a file is told before the run."""
 
 import threading
 from pathlib import Path
@@ -76,8 +76,7 @@ def test_a_scenario_without_its_dash_is_read(tmp_path: Path) -> None:
 
     done = CliRunner().invoke(main, ["run", str(file), "--app", "offline/app"])
 
-    said = ["scenarios.when: the field is missing", "begin each scenario with a dash", NO_SHARE]
-    assert all(each in line for each, line in zip(said, done.stderr.splitlines(), strict=True))
+    assert "begin each scenario with a dash" in done.stderr
 
 
 def test_a_percentage_is_told_as_the_number_it_is(tmp_path: Path) -> None:
@@ -153,21 +152,6 @@ def test_what_is_given_does_not_hide_the_mistakes_of_a_file(tmp_path: Path) -> N
     assert NO_SHARE in line
 
 
-def test_settings_that_cannot_be_used_are_told_with_all_else(tmp_path: Path) -> None:
-    files = "prompts: {usr: x, judge: none.txt}, judge_examples: no.csv"
-    top = f"judge_model: offline/judge\nsettings: {{escalate: cannot tell, {files}}}\n"
-
-    lines = told(tmp_path, WRONG, "--app", "offline/app", top=top)
-
-    said = [
-        "settings.prompts.usr: there is no prompt",
-        "settings.prompts.judge: it cannot be read",
-        "settings.judge_examples: it",
-        NO_SHARE,
-    ]
-    assert all(each in line for each, line in zip(said, lines, strict=True))
-
-
 def test_mistakes_of_one_line_are_told_in_its_order(tmp_path: Path) -> None:
     settings = "{concurrency: lots, seed: x, on_app_error: ignore, order: random}"
 
@@ -175,30 +159,6 @@ def test_mistakes_of_one_line_are_told_in_its_order(tmp_path: Path) -> None:
 
     names = [line.partition("settings.")[2].partition(":")[0] for line in lines]
     assert names == ["concurrency", "seed", "on_app_error", "order"]
-
-
-def test_a_judge_that_is_said_twice_is_told_beside_the_scenarios(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "some-key")
-    judge = "judge: {first: offline/judge, escalate: {to: openai/gpt-5, when: rating 4..8}}"
-
-    lines = told(tmp_path, WRONG, "--app", "offline/app", top=f"{judge}\njudge_model: offline/judge\n")
-
-    assert ["leave judge_model out" in lines[0], NO_SHARE in lines[1], len(lines)] == [True, True, 2]
-
-
-def test_all_files_of_a_folder_tell_their_mistakes_file_by_file(tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text(f"scenarios:\n  - {{title: A, given: a, when: b, {FINE}}}\n")
-    for name in ("b", "a"):
-        wrong = f"scenarios:\n  - {{title: A, given: a, when: b, {WRONG}}}\n"
-        (tmp_path / f"{name}.yaml").write_text(f"app: shop{name}:handle\n{wrong}")
-
-    done = CliRunner().invoke(main, ["run", str(tmp_path)])
-
-    lines = [line for line in done.stderr.splitlines() if " INFO " not in line]
-    said = ["a.yaml, line 3", "b.yaml, line 3"]
-    assert all(each in line for each, line in zip(said, lines, strict=True))
 
 
 def test_a_thread_of_the_program_that_calls_a_command_does_not_end_it_with_the_command(tmp_path: Path) -> None:
