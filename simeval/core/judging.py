@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 from simeval.core.conversation import Message, Speaker
 from simeval.core.run_records import ControlKind, ControlRecord
-from simeval.core.setting_field import VERDICTS, about, require_part
 from simeval.core.trial import HIGHEST, LOWEST, MEETS_FROM
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
@@ -157,7 +156,8 @@ class EscalationRule:
         return self.band is not None and self.band[0] <= rating <= self.band[1]
 
 
-def _require_rule(value: object, name: str) -> None:
+def require_rule(value: object, name: str) -> None:
+    """Raise DefinitionError unless a value names when a second judge is asked."""
     EscalationRule.of(value, name)
 
 
@@ -171,22 +171,6 @@ def require_two(judges: Sequence[str], when: str | None) -> None:
 def judges_said(judges: Sequence[str], when: str | None) -> str:
     """Describe the judges in words: a panel, or one judge that escalates to another, and when."""
     return " + ".join(judges) if when is None else f"{judges[0]} (escalating to {judges[1]} at {when})"
-
-
-WHEN = about(
-    VERDICTS,
-    'When the first of two judges passes a conversation on to the second: "rating 4..8", "cannot tell", or both.',
-    flag="--escalate",
-    metavar="WHEN",
-    unset="several judges are a panel",
-    check=_require_rule,
-)
-AUDIT = about(
-    VERDICTS,
-    "Share of what the first judge settles that the second rates too, to see whether they agree.",
-    flag="--escalation-audit",
-    check=require_part,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

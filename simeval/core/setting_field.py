@@ -135,15 +135,15 @@ class About:
         return self.group != SURROUNDINGS
 
 
-def about(group: str, help: str, **more: Any) -> Mapping[str, About]:
-    """Return the metadata of a setting's field; `more` are further fields of its About."""
-    return {ABOUT: About(group=group, help=help, **more)}
+def setting(default: Any, group: str, help: str, *, repr: bool = True, **more: Any) -> Any:
+    """Return the field of a setting; `more` are further fields of its About."""
+    return field(default=default, repr=repr, metadata={ABOUT: About(group=group, help=help, **more)})
 
 
 def options_of_calls(flag: str, help: str) -> Any:
     """Return the field of a setting with the options of model calls, which is not shown: it may hold keys."""
     more: dict[str, Any] = {"flag": flag, "metavar": "NAME=VALUE", "check": require_options}
-    return field(default=None, repr=False, metadata=about(SURROUNDINGS, help, **more))
+    return setting(None, SURROUNDINGS, help, repr=False, **more)
 
 
 def about_of(each: "Field[Any]") -> About:

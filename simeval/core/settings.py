@@ -1,13 +1,13 @@
 """The settings of a run: retries, limits, budgets. Each default is stated once, here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core import judging
 from simeval.core.filling import require_date
+from simeval.core.judging import require_rule
 from simeval.core.network import MOST_BYTES, require_listening
 from simeval.core.run_records import Journal
 from simeval.core.setting_field import (
@@ -31,7 +31,6 @@ from simeval.core.setting_field import (
     TraceOut,
     UserFormat,
     WritingStyleConfig,
-    about,
     check,
     meant_setting,
     options_of_calls,
@@ -45,46 +44,12 @@ from simeval.core.setting_field import (
     require_seconds,
     require_seed,
     require_shard,
+    setting,
 )
 from simeval.core.setting_field import RetryConfig as RetryConfig
 from simeval.core.terminal import Display
 from simeval.core.validation import own_name, require_level, require_size, require_whole
 from simeval.errors import DefinitionError
-
-JUDGE_CONTEXT = about(
-    VERDICTS,
-    "Tokens of a conversation that judges are shown; of a longer one the middle is left out, and of long messages.",
-    flag="--judge-context",
-    unset="all of it",
-    check=require_whole,
-)
-JUDGE_EXAMPLES = about(
-    VERDICTS,
-    "Conversations that people labelled (a file of `simeval people agree --sample`): judges are shown a few of them.",
-    flag="--judge-examples",
-    metavar="FILE",
-    unset="none",
-    check=require_path,
-)
-
-
-TRACE_OUT = about(
-    SURROUNDINGS,
-    "Export the run as OpenTelemetry spans: to where OTEL_* variables say, or the program's own provider.",
-    flag="--trace-out",
-    unset="to nobody",
-)
-TRACE_IN = about(
-    SURROUNDINGS,
-    "Receive the app's own OpenTelemetry spans at this address, to see which tools it runs.",
-    flag="--trace-in",
-    metavar="HOST:PORT",
-    unset="not at all",
-    check=require_listening,
-)
-TRACE_IN_WAIT = about(
-    SURROUNDINGS, "Seconds to wait for a trial's spans, at most.", flag="--trace-in-wait", check=require_seconds
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,339 +62,276 @@ class Settings:
     Raises DefinitionError for a value that cannot be used.
     """
 
-    sample_size: int = field(
-        default=30,
-        metadata=about(VERDICTS, "Trials a scenario may use, unless it says so itself.", check=require_size),
+    sample_size: int = setting(30, VERDICTS, "Trials a scenario may use, unless it says so itself.", check=require_size)
+    significance_level: float = setting(
+        0.05,
+        VERDICTS,
+        "The significance level: the chance of a wrong pass, or fail.",
+        flag="--alpha",
+        check=require_level,
     )
-    significance_level: float = field(
-        default=0.05,
-        metadata=about(
-            VERDICTS,
-            "The significance level: the chance of a wrong pass, or fail.",
-            flag="--alpha",
-            check=require_level,
-        ),
+    early_stopping: EarlyStopping = setting(
+        True, VERDICTS, "End a scenario as soon as its verdicts are settled.", flag="--early-stopping"
     )
-    early_stopping: EarlyStopping = field(
-        default=True,
-        metadata=about(VERDICTS, "End a scenario as soon as its verdicts are settled.", flag="--early-stopping"),
+    min_trials: int = setting(
+        10,
+        VERDICTS,
+        "Trials of a scenario before any verdict, with early stopping; the tests take it into account.",
+        flag="--min-trials",
+        check=require_size,
     )
-    min_trials: int = field(
-        default=10,
-        metadata=about(
-            VERDICTS,
-            "Trials of a scenario before any verdict, with early stopping; the tests take it into account.",
-            flag="--min-trials",
-            check=require_size,
-        ),
+    stop: Stop | None = setting(
+        None,
+        VERDICTS,
+        "What ends a scenario that does not pass: a pass is unlikely, out of reach, or a fail is proven.",
+        flag="--stop",
+        unset="by the gate",
     )
-    stop: Stop | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS,
-            "What ends a scenario that does not pass: a pass is unlikely, out of reach, or a fail is proven.",
-            flag="--stop",
-            unset="by the gate",
-        ),
+    gate: Gate = setting(
+        "pass", VERDICTS, "What exit status 0 requires: every verdict is a pass, or none is a fail.", flag="--gate"
     )
-    gate: Gate = field(
-        default="pass",
-        metadata=about(
-            VERDICTS, "What exit status 0 requires: every verdict is a pass, or none is a fail.", flag="--gate"
-        ),
+    joint: bool = setting(
+        False, VERDICTS, "Apply the significance level to all passes together, instead of to each.", flag="--joint"
     )
-    joint: bool = field(
-        default=False,
-        metadata=about(
-            VERDICTS, "Apply the significance level to all passes together, instead of to each.", flag="--joint"
-        ),
+    fail_fast: bool = setting(
+        False, VERDICTS, "End the run at the first scenario that keeps it from meeting its gate.", flag="--fail-fast"
     )
-    fail_fast: bool = field(
-        default=False,
-        metadata=about(
-            VERDICTS, "End the run at the first scenario that keeps it from meeting its gate.", flag="--fail-fast"
-        ),
+    judge_repeats: int = setting(
+        1,
+        VERDICTS,
+        "How often each judge rates a conversation; the mean counts.",
+        flag="--judge-repeats",
+        check=require_whole,
     )
-    judge_repeats: int = field(
-        default=1,
-        metadata=about(
-            VERDICTS,
-            "How often each judge rates a conversation; the mean counts.",
-            flag="--judge-repeats",
-            check=require_whole,
-        ),
+    escalate: str | None = setting(
+        None,
+        VERDICTS,
+        'When the first of two judges passes a conversation on to the second: "rating 4..8", "cannot tell", or both.',
+        flag="--escalate",
+        metavar="WHEN",
+        unset="several judges are a panel",
+        check=require_rule,
     )
-    escalate: str | None = field(default=None, metadata=judging.WHEN)
-    escalation_audit: float = field(default=0.05, metadata=judging.AUDIT)
-    judge_reply: JudgeReply = field(
-        default="json",
-        metadata=about(
-            VERDICTS,
-            "What judges answer with: an object with reasons, or just a label, with its probability if known.",
-            flag="--judge-reply",
-        ),
+    escalation_audit: float = setting(
+        0.05,
+        VERDICTS,
+        "Share of what the first judge settles that the second rates too, to see whether they agree.",
+        flag="--escalation-audit",
+        check=require_part,
     )
-    criteria_calls: CriteriaCalls = field(
-        default="all",
-        metadata=about(
-            VERDICTS,
-            "Whether a judge rules on all criteria of an expectation in one call, or on each in a separate call.",
-            flag="--criteria-calls",
-        ),
+    judge_reply: JudgeReply = setting(
+        "json",
+        VERDICTS,
+        "What judges answer with: an object with reasons, or just a label, with its probability if known.",
+        flag="--judge-reply",
     )
-    judge_context_tokens: int | None = field(default=None, metadata=JUDGE_CONTEXT)
-    on_failed_control: OnFailedControl = field(
-        default="refuse",
-        metadata=about(
-            VERDICTS,
-            "What happens to an expectation whose judge is wrong about the controls.",
-            flag="--on-failed-control",
-        ),
+    criteria_calls: CriteriaCalls = setting(
+        "all",
+        VERDICTS,
+        "Whether a judge rules on all criteria of an expectation in one call, or on each in a separate call.",
+        flag="--criteria-calls",
     )
-    judge_examples: Path | str | None = field(default=None, metadata=JUDGE_EXAMPLES)
-    on_app_error: OnAppError = field(
-        default="fail",
-        metadata=about(VERDICTS, "What happens to a trial in which the app fails.", flag="--on-app-error"),
+    judge_context_tokens: int | None = setting(
+        None,
+        VERDICTS,
+        "Tokens of a conversation that judges are shown; of a longer one the middle is left out, and of long messages.",
+        flag="--judge-context",
+        unset="all of it",
+        check=require_whole,
     )
-    max_error_rate: float = field(
-        default=0.1,
-        metadata=about(VERDICTS, "Share of trials that may be lost.", flag="--max-error-rate", check=require_part),
+    on_failed_control: OnFailedControl = setting(
+        "refuse",
+        VERDICTS,
+        "What happens to an expectation whose judge is wrong about the controls.",
+        flag="--on-failed-control",
     )
-    user_format: UserFormat = field(
-        default="json",
-        metadata=about(
-            VERDICTS,
-            "What the simulated user's model writes: plain text is easier for weak models.",
-            flag="--user-format",
-        ),
+    judge_examples: Path | str | None = setting(
+        None,
+        VERDICTS,
+        "Conversations that people labelled (a file of `simeval people agree --sample`), shown to judges as examples.",
+        flag="--judge-examples",
+        metavar="FILE",
+        unset="none",
+        check=require_path,
     )
-    on_user_fault: OnUserFault = field(
-        default="missing",
-        metadata=about(
-            VERDICTS,
-            "What happens to a trial whose simulated user is at fault: it is missing, repeated, or only counted.",
-            flag="--on-user-fault",
-        ),
+    on_app_error: OnAppError = setting(
+        "fail", VERDICTS, "What happens to a trial in which the app fails.", flag="--on-app-error"
     )
-    max_user_fault_rate: float = field(
-        default=0.1,
-        metadata=about(
-            VERDICTS,
-            "Share of trials that may be lost to faults of simulated users.",
-            flag="--max-user-fault-rate",
-            check=require_part,
-        ),
+    max_error_rate: float = setting(
+        0.1, VERDICTS, "Share of trials that may be lost.", flag="--max-error-rate", check=require_part
     )
-    audit_users: float = field(
-        default=0.0,
-        metadata=about(
-            VERDICTS,
-            "Share of conversations in which the judge checks the simulated user too.",
-            flag="--audit-users",
-            check=require_part,
-        ),
+    user_format: UserFormat = setting(
+        "json",
+        VERDICTS,
+        "What the simulated user's model writes: plain text is easier for weak models.",
+        flag="--user-format",
     )
-    seed: int | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS, "Fixes writing styles and trial seeds.", flag="--seed", unset="drawn", check=require_seed
-        ),
+    on_user_fault: OnUserFault = setting(
+        "missing",
+        VERDICTS,
+        "What happens to a trial whose simulated user is at fault: it is missing, repeated, or only counted.",
+        flag="--on-user-fault",
     )
-    date: str | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS,
-            "The day that judges read and that {today} is in scenarios, such as 2026-11-26.",
-            flag="--date",
-            unset="the day of the run",
-            check=require_date,
-        ),
+    max_user_fault_rate: float = setting(
+        0.1,
+        VERDICTS,
+        "Share of trials that may be lost to faults of simulated users.",
+        flag="--max-user-fault-rate",
+        check=require_part,
     )
-    writing_style_config: WritingStyleConfig | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS,
-            "Whether simulated users write in varied styles, and which.",
-            unset="varied",
-            check=partial(require_kind, kind=WritingStyleConfig),
-        ),
+    audit_users: float = setting(
+        0.0,
+        VERDICTS,
+        "Share of conversations in which the judge checks the simulated user too.",
+        flag="--audit-users",
+        check=require_part,
     )
-    prompts: Mapping[str, Path | str] | None = field(
-        default=None,
-        metadata=about(
-            VERDICTS,
-            "Your prompts in place of simeval's: each a file, or a text of several lines.",
-            flag="--prompt",
-            metavar="NAME=FILE",
-            unset="those that `simeval prompts` lists",
-            check=require_prompts,
-        ),
+    seed: int | None = setting(
+        None, VERDICTS, "Fixes writing styles and trial seeds.", flag="--seed", unset="drawn", check=require_seed
     )
-    order: Order = field(
-        default="round-robin",
-        metadata=about(
-            LIMITS,
-            "Which scenarios come first: all in turn, in the file's order, or those that did not pass last time.",
-            flag="--order",
-        ),
+    date: str | None = setting(
+        None,
+        VERDICTS,
+        "The day that judges read and that {today} is in scenarios, such as 2026-11-26.",
+        flag="--date",
+        unset="the day of the run",
+        check=require_date,
     )
-    concurrency: int = field(
-        default=50, metadata=about(LIMITS, "Trials in flight, at most.", flag="--concurrency", check=require_whole)
+    writing_style_config: WritingStyleConfig | None = setting(
+        None,
+        VERDICTS,
+        "Whether simulated users write in varied styles, and which.",
+        unset="varied",
+        check=partial(require_kind, kind=WritingStyleConfig),
     )
-    model_concurrency: int = field(
-        default=50,
-        metadata=about(LIMITS, "Calls in flight to a model, at most.", flag="--model-concurrency", check=require_whole),
+    prompts: Mapping[str, Path | str] | None = setting(
+        None,
+        VERDICTS,
+        "Your prompts in place of simeval's: each a file, or a text of several lines.",
+        flag="--prompt",
+        metavar="NAME=FILE",
+        unset="those that `simeval prompts` lists",
+        check=require_prompts,
     )
-    app_concurrency: int | None = field(
-        default=None,
-        metadata=about(
-            LIMITS,
-            "Turns in flight in the app, at most.",
-            flag="--app-concurrency",
-            unset="10 for an app at a URL, else all",
-            check=require_whole,
-        ),
+    order: Order = setting(
+        "round-robin",
+        LIMITS,
+        "Which scenarios come first: all in turn, in the file's order, or those that did not pass last time.",
+        flag="--order",
     )
-    app_requests_per_minute: int | None = field(
-        default=None,
-        metadata=about(LIMITS, "Turns per minute put to the app, at most.", flag="--app-rpm", check=require_whole),
+    concurrency: int = setting(50, LIMITS, "Trials in flight, at most.", flag="--concurrency", check=require_whole)
+    model_concurrency: int = setting(
+        50, LIMITS, "Calls in flight to a model, at most.", flag="--model-concurrency", check=require_whole
     )
-    app_timeout_seconds: float = field(
-        default=60.0,
-        metadata=about(
-            LIMITS, "Seconds that the app may take for a turn.", flag="--app-timeout", check=require_seconds
-        ),
+    app_concurrency: int | None = setting(
+        None,
+        LIMITS,
+        "Turns in flight in the app, at most.",
+        flag="--app-concurrency",
+        unset="10 for an app at a URL, else all",
+        check=require_whole,
     )
-    model_timeout_seconds: float = field(
-        default=60.0,
-        metadata=about(
-            LIMITS, "Seconds that a call to a model may take.", flag="--model-timeout", check=require_seconds
-        ),
+    app_requests_per_minute: int | None = setting(
+        None, LIMITS, "Turns per minute put to the app, at most.", flag="--app-rpm", check=require_whole
     )
-    max_answer_bytes: int = field(
-        default=MOST_BYTES,
-        metadata=about(
-            LIMITS,
-            "Bytes that an answer of the app or of a model may have, unpacked; "
-            "of a stream in all, with 100 more for each of its events.",
-            flag="--max-answer",
-            check=require_whole,
-        ),
+    app_timeout_seconds: float = setting(
+        60.0, LIMITS, "Seconds that the app may take for a turn.", flag="--app-timeout", check=require_seconds
     )
-    requests_per_minute: int | None = field(
-        default=None,
-        metadata=about(LIMITS, "Requests per minute to each model, at most.", flag="--rpm", check=require_whole),
+    model_timeout_seconds: float = setting(
+        60.0, LIMITS, "Seconds that a call to a model may take.", flag="--model-timeout", check=require_seconds
     )
-    tokens_per_minute: int | None = field(
-        default=None,
-        metadata=about(LIMITS, "Tokens per minute of each model, at most.", flag="--tpm", check=require_whole),
+    max_answer_bytes: int = setting(
+        MOST_BYTES,
+        LIMITS,
+        "Bytes that an answer of the app or of a model may have, unpacked; "
+        "of a stream in all, with 100 more for each of its events.",
+        flag="--max-answer",
+        check=require_whole,
     )
-    outage_seconds: float = field(
-        default=300.0,
-        metadata=about(
-            LIMITS,
-            "Seconds to wait for a model or an app that is down.",
-            flag="--outage",
-            check=require_seconds,
-        ),
+    requests_per_minute: int | None = setting(
+        None, LIMITS, "Requests per minute to each model, at most.", flag="--rpm", check=require_whole
     )
-    retry_config: RetryConfig | None = field(
-        default=None,
-        metadata=about(
-            LIMITS,
-            "How often, and after which waits, a call to a model is tried again.",
-            unset="those of `RetryConfig`",
-            check=partial(require_kind, kind=RetryConfig),
-        ),
+    tokens_per_minute: int | None = setting(
+        None, LIMITS, "Tokens per minute of each model, at most.", flag="--tpm", check=require_whole
+    )
+    outage_seconds: float = setting(
+        300.0, LIMITS, "Seconds to wait for a model or an app that is down.", flag="--outage", check=require_seconds
+    )
+    retry_config: RetryConfig | None = setting(
+        None,
+        LIMITS,
+        "How often, and after which waits, a call to a model is tried again.",
+        unset="those of `RetryConfig`",
+        check=partial(require_kind, kind=RetryConfig),
     )
 
-    max_cost_usd: float | None = field(
-        default=None,
-        metadata=about(BUDGET, "Stop cleanly at this cost.", flag="--max-cost", metavar="USD", check=require_amount),
+    max_cost_usd: float | None = setting(
+        None, BUDGET, "Stop cleanly at this cost.", flag="--max-cost", metavar="USD", check=require_amount
     )
-    max_calls: int | None = field(
-        default=None,
-        metadata=about(BUDGET, "Stop cleanly at this many model calls.", flag="--max-calls", check=require_whole),
+    max_calls: int | None = setting(
+        None, BUDGET, "Stop cleanly at this many model calls.", flag="--max-calls", check=require_whole
     )
-    max_tokens: int | None = field(
-        default=None,
-        metadata=about(BUDGET, "Stop cleanly at this many tokens.", flag="--max-tokens", check=require_whole),
+    max_tokens: int | None = setting(
+        None, BUDGET, "Stop cleanly at this many tokens.", flag="--max-tokens", check=require_whole
     )
-    max_seconds: float | None = field(
-        default=None,
-        metadata=about(BUDGET, "Start no trial after this many seconds.", flag="--max-seconds", check=require_amount),
+    max_seconds: float | None = setting(
+        None, BUDGET, "Start no trial after this many seconds.", flag="--max-seconds", check=require_amount
     )
 
-    store: Path | str | Journal | None = field(
-        default=Path(".simeval/simeval.db"),
-        metadata=about(
-            SURROUNDINGS,
-            "Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
-            flag="--store",
-            unset="nowhere",
-            check=require_place,
-        ),
+    store: Path | str | Journal | None = setting(
+        Path(".simeval/simeval.db"),
+        SURROUNDINGS,
+        "Where every finished step is kept: a SQLite file, a PostgreSQL URL, a .jsonl file, or none.",
+        flag="--store",
+        unset="nowhere",
+        check=require_place,
     )
-    executor: str | RayExecutor = field(
-        default="local",
-        metadata=about(
-            SURROUNDINGS,
-            "Where trials run: local (this process) or ray (actors of a Ray cluster).",
-            flag="--executor",
-            check=require_executor,
-        ),
+    executor: str | RayExecutor = setting(
+        "local",
+        SURROUNDINGS,
+        "Where trials run: local (this process) or ray (actors of a Ray cluster).",
+        flag="--executor",
+        check=require_executor,
     )
-    shard: str | None = field(
-        default=None,
-        metadata=about(
-            SURROUNDINGS,
-            "Run only this part of the suite's scenarios, such as 3/8; `simeval merge` joins the runs of all parts.",
-            flag="--shard",
-            metavar="I/N",
-            unset="all of it",
-            check=require_shard,
-        ),
+    shard: str | None = setting(
+        None,
+        SURROUNDINGS,
+        "Run only this part of the suite's scenarios, such as 3/8; `simeval merge` joins the runs of all parts.",
+        flag="--shard",
+        metavar="I/N",
+        unset="all of it",
+        check=require_shard,
     )
-    resume: str | None = field(
-        default=None,
-        metadata=about(
-            SURROUNDINGS,
-            "Continue this run of the store (its id, or last), and pay only for the rest.",
-            flag="--resume",
-            metavar="RUN",
-        ),
+    resume: str | None = setting(
+        None,
+        SURROUNDINGS,
+        "Continue this run of the store (its id, or last), and pay only for the rest.",
+        flag="--resume",
+        metavar="RUN",
     )
-    accept_changes: bool = field(
-        default=False,
-        metadata=about(
-            SURROUNDINGS, "Resume although something has changed; a new run takes over.", flag="--accept-changes"
-        ),
+    accept_changes: bool = setting(
+        False, SURROUNDINGS, "Resume although something has changed; a new run takes over.", flag="--accept-changes"
     )
-    cache: bool = field(
-        default=False,
-        metadata=about(SURROUNDINGS, "Answer calls that some run made before from the store.", flag="--cache"),
+    cache: bool = setting(False, SURROUNDINGS, "Answer calls that some run made before from the store.", flag="--cache")
+    rubric_folder: Path | str | None = setting(
+        Path(".simeval/rubrics"),
+        SURROUNDINGS,
+        "Where rubrics that a model wrote are kept between runs.",
+        unset="in memory only",
     )
-    rubric_folder: Path | str | None = field(
-        default=Path(".simeval/rubrics"),
-        metadata=about(SURROUNDINGS, "Where rubrics that a model wrote are kept between runs.", unset="in memory only"),
+    canary_folder: Path | str | None = setting(
+        None,
+        SURROUNDINGS,
+        "Folder with judges' answers to fixed conversations; says whether a judge's model changed (24 calls).",
+        flag="--canary",
+        metavar="FOLDER",
+        unset="not asked",
     )
-    canary_folder: Path | str | None = field(
-        default=None,
-        metadata=about(
-            SURROUNDINGS,
-            "Folder with judges' answers to fixed conversations; says whether a judge's model changed (24 calls).",
-            flag="--canary",
-            metavar="FOLDER",
-            unset="not asked",
-        ),
-    )
-    require_judge_test: bool = field(
-        default=False,
-        metadata=about(
-            SURROUNDINGS,
-            "Refuse to run where `judge-test` has not licensed the judge for how it judges here.",
-            flag="--require-judge-test",
-        ),
+    require_judge_test: bool = setting(
+        False,
+        SURROUNDINGS,
+        "Refuse to run where `judge-test` has not licensed the judge for how it judges here.",
+        flag="--require-judge-test",
     )
     model_options: Mapping[str, Any] | None = options_of_calls("--model-option", "An option for every call to a model.")
     judge_options: Mapping[str, Any] | None = options_of_calls(
@@ -441,17 +343,34 @@ class Settings:
     app_options: Mapping[str, Any] | None = options_of_calls(
         "--app-option", "An option for the calls of an app that is a model only."
     )
-    secret_patterns: Sequence[str] = field(
-        default=(),
-        repr=False,
-        metadata=about(SURROUNDINGS, "What to mask in all texts, as secret.", flag="--secret-pattern", metavar="REGEX"),
+    secret_patterns: Sequence[str] = setting(
+        (), SURROUNDINGS, "What to mask in all texts, as secret.", flag="--secret-pattern", metavar="REGEX", repr=False
     )
-    trace_out: TraceOut | None = field(default=None, metadata=TRACE_OUT)
-    trace_in: str | None = field(default=None, metadata=TRACE_IN)
-    trace_in_seconds: float = field(default=10.0, metadata=TRACE_IN_WAIT)
-    display: Display | None = field(
-        default=None,
-        metadata=about(SURROUNDINGS, "How a run is shown.", flag="--display", unset="live on a terminal, else plain"),
+    trace_out: TraceOut | None = setting(
+        None,
+        SURROUNDINGS,
+        "Export the run as OpenTelemetry spans: to where OTEL_* variables say, or the program's own provider.",
+        flag="--trace-out",
+        unset="to nobody",
+    )
+    trace_in: str | None = setting(
+        None,
+        SURROUNDINGS,
+        "Receive the app's own OpenTelemetry spans at this address, to see which tools it runs.",
+        flag="--trace-in",
+        metavar="HOST:PORT",
+        unset="not at all",
+        check=require_listening,
+    )
+    trace_in_seconds: float = setting(
+        10.0,
+        SURROUNDINGS,
+        "Seconds to wait for a trial's spans, at most.",
+        flag="--trace-in-wait",
+        check=require_seconds,
+    )
+    display: Display | None = setting(
+        None, SURROUNDINGS, "How a run is shown.", flag="--display", unset="live on a terminal, else plain"
     )
 
     def __post_init__(self) -> None:

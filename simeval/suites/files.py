@@ -67,11 +67,11 @@ def _slips(
     }
     if examples := settings.get("judge_examples"):
         reads["settings", "judge_examples"] = partial(read_examples, examples)
-    for place, read in reads.items():
+    for part, read in reads.items():
         try:
             read()
         except DefinitionError as error:
-            yield mistake_at(path, node, place, found=error.found, do=error.do)
+            yield mistake_at(path, node, part, found=error.found, do=error.do)
 
 
 def _by_own_names(file: Any) -> Any:
