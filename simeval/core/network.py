@@ -87,8 +87,12 @@ class Stream(Protocol):
 async def read_whole(stream: Stream) -> bytes:
     """Return a whole body. Raises AnswerTooLarge."""
     bound, pieces = Bound(), list[bytes]()
-    while not stream.at_eof():
-        pieces.append(bound.passed(await stream.read(MOST_AT_ONCE)))
+    try:
+        while not stream.at_eof():
+            pieces.append(bound.passed(await stream.read(MOST_AT_ONCE)))
+    except AnswerTooLarge:
+        pieces.clear()  # an error keeps its frames
+        raise
     return b"".join(pieces)
 
 

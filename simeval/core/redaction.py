@@ -29,9 +29,15 @@ CUT = "…"  # at the end of a partial quotation
 SHORTEST = 8  # characters; shorter values would mask ordinary words
 SHORTEST_LEARNT = 6  # of a known secret
 
-_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_?\d+)?$", re.IGNORECASE)
+_BEGINS = r"(?:(?<![A-Z])|(?-i:(?<=[a-z])(?=[A-Z])))"  # a word of a name: DB_PASS and dbPass, but not COMPASS
+_NAMES = re.compile(
+    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|(?<=[_-])PWD|"
+    rf"{_BEGINS}(?:PASS|PAT|AUTH|JWT|DSN|BEARER|COOKIE|LICEN[CS]E))(?:_?\d+)?$",
+    re.IGNORECASE,
+)
 _DIGIT = re.compile(r"\d")
-_HEADERS = ("headers", "extra_headers")
+_HEADERS = ("headers", "extra_headers", "default_headers")
+_QUERIES = ("extra_query", "default_query")  # options with values that an address is sent, too
 _OPEN_HEADERS = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-type", "http-referer"}
     | {"origin", "referer", "user-agent", "x-title"}
@@ -72,7 +78,13 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
     (
         ["="],  # in the query of an address
         r"(?i:([?&;](?:[\w-]{0,40}[_-])?(?:(?:api)?key|token|secret|password|sig|signature)=))"
-        r"(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6,}",
+        r"(?:(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6}|[^\s&;#\"'<>\\)]{10})[^\s&;#\"'<>\\)]*",
+    ),
+    (
+        ["password", "passwd", "passphrase", "secret", "token"],  # a quoted value: of JSON, of an argument
+        r"(?i:((?:password|passwd|passphrase|secret|(?:access|refresh|id|auth|session|bearer)_?token)"
+        r"(?:\\{0,3}[\"'])?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']))(?!(?i:required|invalid|missing|incorrect|expired|undefined))"
+        r"[^\s\"'\\<>{}\[\]]{6,200}(?=\\{0,3}[\"'])",
     ),
     (["sk-", "xox", "xapp-", "glpat-", "nvapi-"], rf"{_START}(?:sk|xox[a-z]|xapp|glpat|nvapi)-{_PARTS}{_MIXED}"),
     (["_"], rf"{_START}[prs]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
@@ -219,6 +231,7 @@ def secret_options(options: Mapping[str, object]) -> list[object]:
     for name, value in options.items():
         if isinstance(value, Mapping):
             found += secret_headers(value) if name in _HEADERS else secret_options(value)
+            found += value.values() if name in _QUERIES else ()
         elif _NAMES.search(name):
             found.append(value)
         elif isinstance(value, (list, tuple)):
@@ -264,7 +277,10 @@ def _mask(match: re.Match[str]) -> str:
 
 MARK = 6  # hexadecimal digits that distinguish names shown alike
 _ROUNDS = 100_000  # so that a short password cannot be guessed from the mark at any speed
-_WORD = r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|auth|bearer|jwt|cookie|credentials?|signature|sig|code)"
+_WORD = (
+    r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|auth|bearer|jwt|cookie|credentials?|signature|sig|code|"
+    r"licen[cs]e|(?<![a-z])(?:pat|pin|otp|sas|dsn|sid))"
+)
 _SECRET_NAME = re.compile(rf"{_WORD}$", re.IGNORECASE)
 _PLACES = re.compile(r"(?:\$?\{\w+\}|:)*|\[secret\]")
 _USER = re.compile(r"(?<=//)([^\s/?#\"'<>]*|[^\s/?#@:\"'<>]*:(?!\d+(?:[/?#]|$))[^\s@\"'<>]*)@")
@@ -278,6 +294,7 @@ _ARGUMENTS = (  # of a command: the beginning of a secret value, and the value
     re.compile(r"((?:(?<!\S)-u\s+|--user(?:=|\s+))[\"']?[^\s:\"']*:)([^\s\"']+)"),
     re.compile(r"((?<!\S))((?=\S{16})[\w-]*?(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12,}[\w-]*(?!\S))"),
 )
+_COMMAND = re.compile(r"(?:--?[\w-]+=)?(?:cmd|mcp):(?!\w+://)")  # an app, perhaps as an argument: --app=cmd:...
 _REDACTOR = Redactor()
 _LONGEST_FORM = 32
 _NAMING = re.compile(r"(?<![\w-])(?!a2a:|agui:)[\w-]{1,30}:\Z")  # before an address: mcp:URL#TOOL, openai:URL#MODEL
@@ -316,6 +333,12 @@ def secrets_in(text: str) -> list[str]:
     return _read(text)[1]
 
 
+def read_address(address: str) -> tuple[str, list[str]]:
+    """Return an address, perhaps a relative one, without its secrets, and these."""
+    found: list[str] = []
+    return _address(address, found, is_named=False), found
+
+
 def logs_in(url: str) -> bool:
     """Return whether an address contains credentials: a user's name or a password."""
     return _USER.search(url) is not None
@@ -340,7 +363,7 @@ def _read(text: str) -> tuple[str, list[str]]:
     """Return a text with its secrets masked, and these."""
     found: list[str] = []
     masked = _URL.sub(lambda url: _address(url[0], found, is_named=_is_named(text, url.start())), text)
-    if re.match(r"(?:cmd|mcp):(?!\w+://)", text):
+    if _COMMAND.match(text):
         for pattern in _ARGUMENTS:
             masked = pattern.sub(lambda each: _argument(each, found), masked)
     return _REDACTOR.clean(masked), found

@@ -1,16 +1,18 @@
 """Bodies without end, bombs, odd charsets and redirections, from an app and from a model."""
 
+import asyncio
 import gzip
 import json
 import sys
 from collections.abc import Callable
 from functools import cache, partial
+from traceback import walk_tb
 
 import pytest
 from aiohttp import web
 
 from simeval.core.conversation import ChatMessage
-from simeval.core.network import allow_bytes
+from simeval.core.network import AnswerTooLarge, allow_bytes, read_whole
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.models.protocol.model import Model
 from simeval.models.protocol.prompts import ChatRequest
@@ -133,6 +135,18 @@ async def test_an_answer_of_an_app_without_end_is_its_failure_at_that_turn(handl
         exchange = await answer_of(HttpApp(url=f"{url}/chat"))
 
     assert str(exchange.failure) == "the answer is larger than 2 MB (--max-answer sets that)"
+
+
+async def test_the_error_of_an_answer_that_is_too_large_does_not_hold_the_answer() -> None:
+    allow_bytes(100_000)
+    stream = asyncio.StreamReader()
+    stream.feed_data(b"on " * 100_000)
+
+    with pytest.raises(AnswerTooLarge) as raised:
+        await read_whole(stream)
+
+    held = [value for frame, _ in walk_tb(raised.tb) for value in frame.f_locals.values() if isinstance(value, list)]
+    assert held == [[]]
 
 
 async def test_events_of_a_stream_count_with_the_memory_that_they_take() -> None:

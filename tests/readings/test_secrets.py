@@ -17,6 +17,7 @@ from aiohttp import web
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest, scorer
 from simeval.core.redaction import Redactor, secrets_in, shown, shown_name
 from simeval.errors import DefinitionError
+from simeval.extras.protocols.a2a_app import A2aApp
 from simeval.models.protocol.prompts import ChatRequest
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
@@ -298,6 +299,8 @@ def test_every_kind_of_address_is_named_without_its_secrets(named: str, seen: st
         ("bot.py --token='s3cret-9'", "bot.py --token='[secret]'"),
         ("bot.py API_TOKEN=s3cret-9", "bot.py API_TOKEN=[secret]"),
         ("bot.py --jwt=s3cret-9", "bot.py --jwt=[secret]"),
+        ("bot.py --license s3cret-9", "bot.py --license [secret]"),
+        ("bot.py GH_PAT=s3cret-9", "bot.py GH_PAT=[secret]"),
         ("bot.py --cookie 'sid=s3cret-9'", "bot.py --cookie '[secret]'"),
         ("bot.py -u me:s3cret-9", "bot.py -u me:[secret]"),
         ("bot.py -H 'Authorization: Bearer s3cret-9'", "bot.py -H 'Authorization: [secret]'"),
@@ -312,6 +315,50 @@ def test_arguments_of_a_command_that_look_like_keys_are_masked(arguments: str, s
     assert any("s3cret" in str(each) for each in app.secrets)
 
 
+def test_a_command_within_an_option_is_shown_without_its_secrets() -> None:
+    assert shown("--app=mcp:bot.py --auth s3cret-9#ask") == "--app=mcp:bot.py --auth [secret]#ask"
+
+
+async def test_cookies_and_the_address_of_a_redirection_are_not_in_what_an_app_answers() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        if not request.cookies:
+            begun = web.json_response({"reply": "Welcome"})
+            begun.set_cookie("sid", "plum-tree")
+            begun.set_cookie("auth", "pear-tree-and-more")
+            begun.set_cookie("theme", "dark")
+            return begun
+        if (await request.json())["message"] == "on":
+            location = "/login?state=fig-tree-42#id=lime-tree"
+            return web.Response(status=302, headers={"Location": location}, text=f"see {location}")
+        return web.json_response({"reply": f"{request.headers['Cookie']}; {request.cookies['auth']}; dark"})
+
+    application = web.Application()
+    application.router.add_post("/chat", answer)
+    async with serving(application) as url, HttpApp(url=f"{url}/chat") as app:
+        first = await app([{"role": "user", "content": "hi"}], {})
+        second = await app([{"role": "user", "content": "hi"}], first.state)
+        third = await app.exchange([{"role": "user", "content": "on"}], second.state)
+
+    assert second.response == "auth={auth}; {sid}; theme=dark; {auth}; dark"
+    assert str(third.failure) == "HTTP 302: it redirects to /login?state=[secret]#id=[secret]"
+    assert third.body == "see /login?state={Location}#id={Location}"
+
+
+async def test_the_secrets_of_the_address_on_the_card_of_an_app_are_not_in_what_it_answers() -> None:
+    async def card(request: web.Request) -> web.Response:
+        named = {"url": f"http://{request.host}/rpc?tenant=plum-tree", "preferredTransport": "JSONRPC"}
+        return web.json_response(named)
+
+    application = web.Application()
+    application.router.add_get("/.well-known/agent-card.json", card)
+    application.router.add_post("/rpc", breaks)
+    async with serving(application) as url, A2aApp(url) as app:
+        failed = await app.exchange([{"role": "user", "content": "hi"}], {})
+
+    assert "/rpc?tenant={url}" in failed.body
+    assert "plum-tree" not in f"{failed}"
+
+
 @pytest.mark.parametrize(
     "plain",
     [
@@ -320,6 +367,7 @@ def test_arguments_of_a_command_that_look_like_keys_are_masked(arguments: str, s
         "https://h/${TENANT}/chat?key=${KEY}&s={session}",
         "http://${NAME}:${PASSWORD}@h/",
         "cmd:python bot.py --model claude-sonnet-4-20250514 --max-tokens 100 data/2024/orders.json",
+        "cmd:python bot.py --compat strict-mode --spin forever --shortcut=control-k",
         "mcp:http://localhost:8000/mcp#ask",
     ],
 )

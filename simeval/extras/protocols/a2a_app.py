@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 from uuid import uuid4
 
 from simeval.core.conversation import ChatMessage
+from simeval.core.redaction import secrets_in
 from simeval.extras.protocols.json_rpc import METHOD_NOT_FOUND, RpcFailure, call, errors_told, result_in
 from simeval.suites.apps.http_request import AddressedApp, key_headers, require_address
 from simeval.suites.apps.http_wire import SERVER_SENT, Request, values_of, with_cookies
@@ -87,6 +88,7 @@ class A2aApp(AddressedApp):
         version = {} if interface.is_old else {"A2A-Version": "1.0"}
         accept = {"Accept": SERVER_SENT if interface.streams else "application/json"}
         headers = {**version, **accept, **key_headers(interface.url, for_app=self.url)}
+        reply.hides = {**reply.hides, **dict.fromkeys(secrets_in(interface.url), "url")}
         task, request = _Task(reply), Request(url=interface.url, body=called, headers=headers)
         with errors_told():
             async with self._wire.sent(request, kept, reply) as answer:

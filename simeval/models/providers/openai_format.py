@@ -10,7 +10,7 @@ from math import exp
 from time import perf_counter
 from typing import Any
 
-from simeval.core.redaction import shown
+from simeval.core.redaction import read_address, shown
 from simeval.errors import ModelErrorKind, ModelUnusable
 from simeval.models.protocol.model import LIMIT, Request
 from simeval.models.protocol.replies import Reply
@@ -202,7 +202,7 @@ def first_token_of(choice: Any) -> Mapping[str, float]:
 
 def redirected(model: str, asked: str, address: str | None) -> ModelUnusable:
     """Return the error of an endpoint that redirects prompts and keys to another address, where they do not go."""
-    to = shown(address) if address else "another address"
+    to = read_address(address)[0] if address else "another address"
     problem = f"{shown(asked)} redirects to {to}: give that address, if it is right, as api_base"
     return ModelUnusable(model, kind="bad_request", problem=problem)
 

@@ -21,7 +21,7 @@ import anyio
 from simeval.core.redaction import is_secret_name, shown
 from simeval.core.validation import require, require_one_of
 from simeval.suites.apps.http_request import Encoding, RequestTemplate
-from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire, text_of
+from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire, hidden_cookies, text_of
 from simeval.suites.apps.remote_app import AppFailure, Session, of_status, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of
@@ -35,7 +35,6 @@ WHOLE = "$"  # the path of a whole answer
 ELSEWHERE = ("header:", "cookie:")
 MOST_LOGINS = 50  # in a row, where concurrent trials use up each before it has got an answer
 FAILED = 400  # the lowest status of a failed request; logins of pages redirect
-SHORTEST_COOKIE = 16  # characters of one that is masked; a shorter value, such as "default", may be a word of an answer
 _OF_LOGINS = re.compile("auth|cookie", re.IGNORECASE)  # headers of logins; others have other names
 _RESERVED = ("message", "messages")
 _STORED = "before"  # the key in a stored session
@@ -227,7 +226,7 @@ class Preparation:
 
     def secrets_in(self, found: Sequence[Taken]) -> Mapping[str, str]:
         """Return the values that nobody is to see, with their names."""
-        of_cookies = {value: name for name, value in cookies_in(found).items() if len(value) >= SHORTEST_COOKIE}
+        of_cookies = hidden_cookies(cookies_in(found))
         return {**of_cookies, **{value: name for name, value in values_in(found).items() if name in self.secrets}}
 
     def _logs_in(self, place: int, taken: Taken) -> bool:

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from simeval.core.network import AnswerTooLarge, bounded, cause_of, read_whole
-from simeval.core.redaction import shown
+from simeval.core.redaction import SHORTEST, read_address, shown
 from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer
 from simeval.suites.apps.remote_app import AppFailure, Outcome, Session, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import Event, Form, events_in, events_of, form_of, mistake_in, value_of
+from simeval.suites.apps.templates import hidden
 
 if TYPE_CHECKING:
     import aiohttp
 
 UNAUTHORIZED = 401
+SHORTEST_COOKIE = 16  # characters of one that is masked wherever it is
 IDLE_SECONDS = 4.0  # how long a connection is kept for the next turn: servers close it after 5, in the middle of one
 SERVER_SENT = "text/event-stream"
 _STREAMS: Mapping[str, Form] = {
@@ -124,7 +126,11 @@ class Wire:
                 ) as answer,
             ):
                 reply.status = f"HTTP {answer.status}, {answer.content_type}"
+                reply.hides = {**reply.hides, **_told_by(answer, kept)}
                 yield answer
+        except AppFailure as failure:
+            failure.args = (hidden(str(failure), (), reply.hides),)
+            raise
         except AnswerTooLarge as error:
             raise reply.too_large(error) from error
         except aiohttp.ClientPayloadError as error:
@@ -199,7 +205,7 @@ async def events_from(
     if answer.status >= NO_ANSWER:
         elsewhere = answer.headers.get("Location")
         said = quoted(body).removeprefix(f"{answer.status}: ") or answer.reason
-        said = f"it redirects to {shown(elsewhere)}" if elsewhere else said
+        said = f"it redirects to {read_address(elsewhere)[0]}" if elsewhere else said
         hint = f" ({hints[answer.status]})" if answer.status in hints else ""
         raise of_status(f"HTTP {answer.status}: {said}{hint}", answer.status, answer.headers, body=body)
     if kind == "text/html":
@@ -245,6 +251,22 @@ def with_cookies(kept: Session, answer: aiohttp.ClientResponse) -> Session:
         return kept
     cookies = {**kept.cookies, **{name: morsel.value for name, morsel in answer.cookies.items()}}
     return replace(kept, cookies=cookies)
+
+
+def _told_by(answer: aiohttp.ClientResponse, kept: Session) -> Mapping[str, str]:
+    """Return the values of an answer that nobody is to see, with their names: in cookies, and in a redirection."""
+    cookies = {**kept.cookies, **{name: morsel.value for name, morsel in answer.cookies.items()}}
+    _, elsewhere = read_address(answer.headers.get("Location", ""))
+    return {**dict.fromkeys(elsewhere, "Location"), **hidden_cookies(cookies)}
+
+
+def hidden_cookies(cookies: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the values of cookies that nobody is to see, with their names; short ones as they are sent, `name=value`.
+
+    A short value alone, such as "default", may be a word of an answer.
+    """
+    long = {name: value for name, value in cookies.items() if len(value) >= SHORTEST}
+    return {value if len(value) >= SHORTEST_COOKIE else f"{name}={value}": name for name, value in long.items()}
 
 
 def broken_off(reply: Reply) -> str:

@@ -85,6 +85,7 @@ class ProtocolApp(ABC):
             raise
         if session := self._session_of(kept):
             reply.metadata[SESSION] = session
+            reply.hides = {value: name for value, name in reply.hides.items() if value != session}
         response = reply.response(kept)
         return _without(reply.hides, response) if reply.hides else response
 

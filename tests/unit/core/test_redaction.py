@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.redaction import MASK, Redactor, clean_values, secret_options, traceback_of
+from simeval.core.redaction import MASK, Redactor, clean_values, is_secret_name, secret_options, traceback_of
 from simeval.errors import DefinitionError
 
 BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
@@ -48,6 +48,10 @@ KEPT = {
     "https://api.example.com/v1?api_key=0123456789abcdef&n=1": f"https://api.example.com/v1?api_key={MASK}&n=1",
     '{"access_token": "abcdefgh01234567"}': f'{{"access_token": "{MASK}"}}',
     "Incorrect API key: 0123456789abcdef0123": f"Incorrect API key: {MASK}",
+    '{"user": "me", "password": "plumtree"}': f'{{"user": "me", "password": "{MASK}"}}',
+    '{\\"password\\": \\"plumtree\\"}': f'{{\\"password\\": \\"{MASK}\\"}}',
+    "connect(user='me', password='plumtree')": f"connect(user='me', password='{MASK}')",
+    "no route: /rpc?token=plumtreehouse": f"no route: /rpc?token={MASK}",
 }
 ORDINARY = [
     "a key-value-storage-system and a task-tracking-system-for-teams",
@@ -61,6 +65,7 @@ ORDINARY = [
     "ghp_short, hf_model_name_or_path_for_transformers, max_completion_tokens=1024",
     "eyJust a word.with a point, eyJ.a.b",
     "api_key=none, access_token: required, client_secret=undefined",
+    """{"password": "required", "token": "Certainly", "password": "field required"}, a password: 'short'""",
     "-----BEGIN PRIVATE KEY----- is how such a file begins. It ends in another line.",
     "0123456789abcdef0123456789abcdef is a checksum, 4111 1111 1111 1111 a card",
     "https://github.com/owner/repository/commit/aba8345d3f0c1e2b4a5d6c7e8f90123456789abc",
@@ -180,9 +185,20 @@ def test_secret_options_are_those_with_a_secret_name_and_headers_with_what_stand
         "max_tokens": 100,
         "extra_body": {"client_secret": "k2", "n": 1},
         "extra_headers": {"Authorization": "Bearer k3", "Content-Type": "application/json"},
+        "extra_query": {"team": "k4"},
     }
 
-    assert secret_options(options) == ["k1", "k2", "Bearer k3", "k3"]
+    assert secret_options(options) == ["k1", "k2", "Bearer k3", "k3", "k4"]
+
+
+@pytest.mark.parametrize("name", ["DB_PASS", "dbPass", "GITHUB_PAT", "DB_PWD", "SHOP_AUTH", "SENTRY_DSN", "api_key_2"])
+def test_the_last_word_of_a_name_marks_a_secret(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["PWD", "OLDPWD", "COMPASS", "bypass", "format", "author", "max_tokens", "keyboard"])
+def test_a_name_that_only_ends_like_a_secret_is_none(name: str) -> None:
+    assert not is_secret_name(name)
 
 
 class TestPatterns:
