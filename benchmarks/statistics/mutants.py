@@ -13,7 +13,8 @@ import anyio
 import numpy as np
 
 from simeval import Engine
-from simeval.cli.init import APP, SUITE
+from simeval.cli.init import APP
+from simeval.cli.starter_apps import SUITE
 from simeval.engine import MutationReport, mutate
 from simeval.extras.mutate.mutants import STANDARD
 from simeval.extras.mutate.noticing import SPARE, least_trials, p_value

@@ -17,17 +17,8 @@ from typing import Any
 import simeval.evaluators
 from simeval.core.conversation import Conversation
 from simeval.core.judging import complaints
-from simeval.core.run_records import (
-    ControlRecord,
-    Cut,
-    Heartbeat,
-    Preparation,
-    ResumableRun,
-    RubricRecord,
-    TrialKey,
-    merged,
-)
-from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, Verdict
+from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey, merged
+from simeval.core.trial import UNNEEDED, ControlRecord, Failure, Score, Trial, TrialConversation, TrialResult, Verdict
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument

@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 
-from simeval.cli.init import SUITE
 from simeval.cli.output import show, status_of
+from simeval.cli.starter_apps import SUITE
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import Color, terminal_of
 from simeval.engine.engine import DEFAULT_APP, Engine

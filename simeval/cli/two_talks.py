@@ -15,9 +15,9 @@ import anyio
 from simeval.core.conversation import AppResponse, Beginning, ChatMessage, Message
 from simeval.engine.actors.app import App, AppSession, Memory
 from simeval.engine.actors.app_line import AppLine, gate_of
+from simeval.engine.actors.dialogue import ONE_SESSION, SHARED
 from simeval.engine.actors.handler import Handler
 from simeval.engine.flow import TrialScope
-from simeval.engine.simulation import ONE_SESSION, SHARED
 from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_app import Ids, changed_id, ids_of

@@ -8,6 +8,7 @@ from datetime import datetime
 from math import isnan, nan
 from typing import Any, Literal, TypedDict
 
+from simeval.core.serialization import Json, plain
 from simeval.core.terminal import PLAIN, Style, Terminal, counted_of, printable
 
 SHORTEST_DATA = 1_000  # characters; shorter texts hold no data that is worth a name
@@ -419,3 +420,50 @@ def show_call(call: Mapping[str, Any]) -> str:
 def _brief(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_CALL else f"{text[: LONGEST_CALL - 1]}…"
+
+
+def encode_message(message: Message) -> Json:
+    """Return a message, with tool calls and metadata only if there are any."""
+    calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
+    metadata = {"metadata": plain(message.metadata)} if message.metadata else {}
+    return {
+        "role": message.role,
+        "content": message.content,
+        "started": message.started.isoformat() if message.started else None,
+        "seconds": plain(round(message.seconds, 6)),
+        **calls,
+        **metadata,
+    }
+
+
+def encode_conversation(conversation: Conversation) -> Json:
+    """Return a transcript with its writing style."""
+    return {
+        "turns": [encode_message(message) for message in conversation.messages],
+        "writing_style": dict(conversation.writing_style or {}),
+        "ended": conversation.ended,
+    }
+
+
+def decode_conversation(found: Mapping[str, Any]) -> Conversation:
+    """Return the transcript that `encode_conversation` wrote. Raises KeyError, TypeError or ValueError for another."""
+    return Conversation(
+        messages=tuple(decode_message(each) for each in found["turns"]),
+        writing_style=found.get("writing_style") or None,
+        ended=found.get("ended", "recorded"),
+    )
+
+
+def decode_message(found: Mapping[str, Any]) -> Message:
+    """Return the message that `encode_message` wrote. Raises KeyError, TypeError or ValueError for another."""
+    if found["role"] not in ("user", "assistant") or not isinstance(found["content"], str):
+        raise ValueError("a turn has the role user or assistant, and a text as content")
+    started, seconds = found.get("started"), found.get("seconds")
+    return Message(
+        role=found["role"],
+        content=found["content"],
+        started=datetime.fromisoformat(started) if started else None,
+        seconds=nan if seconds is None else float(seconds),
+        tool_calls=tuple(found.get("tool_calls") or ()),
+        metadata=found.get("metadata") or {},
+    )

@@ -19,8 +19,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from simeval.core.conversation import Message, Speaker
-from simeval.core.run_records import ControlKind, ControlRecord
-from simeval.core.trial import HIGHEST, LOWEST, MEETS_FROM
+from simeval.core.trial import HIGHEST, LOWEST, MEETS_FROM, ControlKind, ControlRecord
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 

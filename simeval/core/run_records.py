@@ -3,33 +3,15 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from simeval.core.conversation import ChatMessage, Message
-from simeval.core.trial import MEETS_FROM, Failure, Score, Trial, TrialConversation
+from simeval.core.trial import ControlRecord, Failure, Score, Trial, TrialConversation
 
 _NOT_OF_JUDGES = frozenset({"app", "user"})
 
 SHOWN_OF_A_KEY = 8  # characters
-ControlKind = Literal["evasive", "off_topic", "near_miss", "near_miss_again", "counterexample", "example"]
 TrialKey = tuple[int, int]  # the scenario's position in the suite, and the trial's index
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRecord:
-    """A judge's rating of a control, under a key of all its inputs."""
-
-    key: str
-    judge: str
-    control: ControlKind
-    expected_behavior: str
-    score: float
-    reasoning: str
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the judge's rating is right."""
-        return (self.score >= MEETS_FROM) == (self.control == "example")
 
 
 @dataclass(slots=True)

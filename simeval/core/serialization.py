@@ -1,16 +1,13 @@
-"""Transcripts as JSON-ready dicts and back: the one form for reports, journals and datasets."""
+"""Values in forms that JSON can hold, for reports, journals and datasets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AnySet
-from dataclasses import asdict, fields, is_dataclass
-from datetime import date, datetime, time
+from dataclasses import fields, is_dataclass
+from datetime import date, time
 from enum import Enum
 from math import inf, isfinite, nan
 from typing import Any, SupportsFloat, TypeGuard
 from uuid import UUID
-
-from simeval.core.conversation import Conversation, Message
-from simeval.core.trial import Failure, Score
 
 Json = dict[str, Any]
 
@@ -133,60 +130,3 @@ def _number(value: SupportsFloat) -> float | str:
         return nan
     except TypeError:  # it is a number only in name
         return str(value)
-
-
-def encode_message(message: Message) -> Json:
-    """Return a message, with tool calls and metadata only if there are any."""
-    calls = {"tool_calls": [plain(call) for call in message.tool_calls]} if message.tool_calls else {}
-    metadata = {"metadata": plain(message.metadata)} if message.metadata else {}
-    return {
-        "role": message.role,
-        "content": message.content,
-        "started": message.started.isoformat() if message.started else None,
-        "seconds": plain(round(message.seconds, 6)),
-        **calls,
-        **metadata,
-    }
-
-
-def encode_conversation(conversation: Conversation) -> Json:
-    """Return a transcript with its writing style."""
-    return {
-        "turns": [encode_message(message) for message in conversation.messages],
-        "writing_style": dict(conversation.writing_style or {}),
-        "ended": conversation.ended,
-    }
-
-
-def encode_result(result: Score | Failure) -> Json:
-    """Return a score with its reasoning, or a failure with its stage and cause."""
-    if isinstance(result, Failure):
-        return asdict(result)
-    details = result.kept_details
-    return {"score": plain(result.value), "reasoning": result.reasoning} | (
-        {"details": plain(details)} if details else {}
-    )
-
-
-def decode_conversation(found: Mapping[str, Any]) -> Conversation:
-    """Return the transcript that `encode_conversation` wrote. Raises KeyError, TypeError or ValueError for another."""
-    return Conversation(
-        messages=tuple(decode_message(each) for each in found["turns"]),
-        writing_style=found.get("writing_style") or None,
-        ended=found.get("ended", "recorded"),
-    )
-
-
-def decode_message(found: Mapping[str, Any]) -> Message:
-    """Return the message that `encode_message` wrote. Raises KeyError, TypeError or ValueError for another."""
-    if found["role"] not in ("user", "assistant") or not isinstance(found["content"], str):
-        raise ValueError("a turn has the role user or assistant, and a text as content")
-    started, seconds = found.get("started"), found.get("seconds")
-    return Message(
-        role=found["role"],
-        content=found["content"],
-        started=datetime.fromisoformat(started) if started else None,
-        seconds=nan if seconds is None else float(seconds),
-        tool_calls=tuple(found.get("tool_calls") or ()),
-        metadata=found.get("metadata") or {},
-    )

@@ -6,9 +6,11 @@ from datetime import date
 from typing import Any, Literal
 
 from simeval.core.conversation import Conversation
+from simeval.core.serialization import Json, plain
 from simeval.core.validation import require
 from simeval.errors import AppError, AppNotAsked, CannotTell, CheckFailed, ModelError, NotMeasured, WorldError, said_of
 
+ControlKind = Literal["evasive", "off_topic", "near_miss", "near_miss_again", "counterexample", "example"]
 Stage = Literal["app", "app_access", "simulator", "judge", "rubric", "scorer", "world", "check", "engine", "run"]
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 Reason = Literal[
@@ -322,6 +324,23 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRecord:
+    """A judge's rating of a control, under a key of all its inputs."""
+
+    key: str
+    judge: str
+    control: ControlKind
+    expected_behavior: str
+    score: float
+    reasoning: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the judge's rating is right."""
+        return (self.score >= MEETS_FROM) == (self.control == "example")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The outcome of one statistical test.
 
@@ -407,3 +426,13 @@ def breaches_in(details: Mapping[str, Any]) -> list[tuple[Kind, int]]:
     listed = [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
     known = [(kind, each.get("answer")) for each in listed for kind in SAID if each.get("kind") == kind]
     return [(kind, answer) for kind, answer in known if isinstance(answer, int)]
+
+
+def encode_result(result: Score | Failure) -> Json:
+    """Return a score with its reasoning, or a failure with its stage and cause."""
+    if isinstance(result, Failure):
+        return asdict(result)
+    details = result.kept_details
+    return {"score": plain(result.value), "reasoning": result.reasoning} | (
+        {"details": plain(details)} if details else {}
+    )

@@ -20,13 +20,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tenacity import BaseRetrying, RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 from tenacity.stop import stop_base
 from tenacity.wait import wait_base
 
-from simeval.core.setting_field import RetryConfig
+if TYPE_CHECKING:
+    from simeval.core.setting_field import RetryConfig
 
 Stage = Literal["answer", "line", "refused", "retry"]
 
@@ -155,7 +156,7 @@ class WaitAsAsked(wait_base):
 
 
 @lru_cache(maxsize=100)
-def retrying(config: RetryConfig, may_pass: Callable[[BaseException], bool]) -> Retrying:
+def retrying(config: "RetryConfig", may_pass: Callable[[BaseException], bool]) -> Retrying:
     """Return tenacity's policy for a RetryConfig: only an error that `may_pass` is worth a further attempt."""
     backoff = wait_random_exponential(multiplier=config.backoff_multiplier, max=config.max_backoff_seconds)
     return Retrying(

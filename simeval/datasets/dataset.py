@@ -12,8 +12,15 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal, TypeGuard, get_args
 
-from simeval.core.conversation import PARTS, Conversation, has_parts, part_name
-from simeval.core.serialization import decode_conversation, encode_conversation, not_json, plain
+from simeval.core.conversation import (
+    PARTS,
+    Conversation,
+    decode_conversation,
+    encode_conversation,
+    has_parts,
+    part_name,
+)
+from simeval.core.serialization import not_json, plain
 from simeval.core.validation import require_whole
 from simeval.errors import DefinitionError
 

@@ -26,7 +26,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -42,14 +42,16 @@ from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand, Recorder, Standing, StopSignal, run_pool
 from simeval.engine.plans.budget import Admission, Spending
-from simeval.engine.plans.cost_forecast import CostForecast
-from simeval.engine.plans.dataset_plan import ExperimentForecast
 from simeval.engine.plans.resume import RestoredTrials, ShardPlan
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
 from simeval.results.suite import RunRecord
 from simeval.scorers.base import Scorer
 from simeval.store.journal import RunResult
+
+if TYPE_CHECKING:
+    from simeval.engine.plans.cost_forecast import CostForecast
+    from simeval.engine.plans.dataset_plan import ExperimentForecast
 
 Wanted = Sequence[tuple[RunPlan, Scorer, Sequence[int]]]  # scorers that prepare, each with the places of its measures
 
@@ -198,7 +200,7 @@ class Conclusion(Protocol[R]):
         """Return the results by now; `unusable` names the model that ended the run because it cannot be used."""
 
 
-Forecast = CostForecast | ExperimentForecast
+Forecast: TypeAlias = "CostForecast | ExperimentForecast"
 
 
 OpenExecutor = Callable[  # of the run, the demand on it, and the known results

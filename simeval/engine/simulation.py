@@ -41,6 +41,8 @@ from simeval.core.waits import in_words
 from simeval.core.world import World, WorldMaker, made_world, state_of, world_record
 from simeval.engine.actors.app import AlteredApp, Memory
 from simeval.engine.actors.dialogue import (
+    ONE_SESSION,
+    SHARED,
     Bookmark,
     Checker,
     Dialogue,
@@ -73,9 +75,6 @@ from simeval.suites.user_mix import UserPersona
 from simeval.suites.worlds import require_session
 
 LONGEST_QUOTE = 120  # characters of an app's question
-
-SHARED = "give the class of its object, or keep what it remembers in state or by session_id"
-ONE_SESSION = "see that each conversation has a session of its own: {session} in its request"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,36 @@
 One that speaks OpenAI's protocol is a row of ENDPOINTS in `providers/endpoints`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from simeval.core.faces import load
 from simeval.core.validation import is_number
 from simeval.models.protocol.model import OFFLINE_PREFIX, Make, Model, Provider
-from simeval.models.providers.embedding import CompatibleEmbedding, LiteLLMEmbedding
 from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.litellm_table import listed
-from simeval.models.providers.moderation import CompatibleModeration, LiteLLMModeration
 from simeval.models.providers.offline import OfflineModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 
 _OPENAI = "openai/"
+
+
+def _elsewhere(place: str) -> Callable[..., Model]:
+    """Return a maker of models of another kind than chat; their module is imported when one is made."""
+
+    def made(*arguments: Any) -> Model:
+        model: Model = load(f"simeval.models.providers.{place}")(*arguments)
+        return model
+
+    return made
+
+
+_COMPATIBLE_EMBEDDING = _elsewhere("embedding:CompatibleEmbedding")
+_COMPATIBLE_MODERATION = _elsewhere("moderation:CompatibleModeration")
+_LITELLM_EMBEDDING = _elsewhere("embedding:LiteLLMEmbedding")
+_LITELLM_MODERATION = _elsewhere("moderation:LiteLLMModeration")
 
 
 def _direct(endpoint: Endpoint) -> Provider:
@@ -26,7 +41,7 @@ def _direct(endpoint: Endpoint) -> Provider:
     def needs_litellm(name: str, options: Mapping[str, Any]) -> bool:
         return endpoint.needs_litellm(options) or listed(name).get("mode") == "responses"  # another protocol
 
-    def road(direct: type[CompatibleModel], indirect: type[LiteLLMModel]) -> Make:
+    def road(direct: Callable[..., Model], indirect: Make) -> Make:
         def made(name: str, options: Mapping[str, Any], seconds: float) -> Model:
             if needs_litellm(name, options):
                 return indirect(name, options, seconds)
@@ -34,12 +49,13 @@ def _direct(endpoint: Endpoint) -> Provider:
 
         return made
 
+    moderates = endpoint.prefix == _OPENAI
     return Provider(
         prefix=endpoint.prefix,
         model=(CompatibleModel, LiteLLMModel),
         chat=road(CompatibleModel, LiteLLMModel),
-        embedding=road(CompatibleEmbedding, LiteLLMEmbedding) if endpoint.embeds else LiteLLMEmbedding,
-        moderation=road(CompatibleModeration, LiteLLMModeration) if endpoint.prefix == _OPENAI else LiteLLMModeration,
+        embedding=road(_COMPATIBLE_EMBEDDING, _LITELLM_EMBEDDING) if endpoint.embeds else _LITELLM_EMBEDDING,
+        moderation=road(_COMPATIBLE_MODERATION, _LITELLM_MODERATION) if moderates else _LITELLM_MODERATION,
         has_prices=True,
         needs_litellm=needs_litellm,
     )
@@ -56,16 +72,16 @@ PROVIDERS = (
         prefix=COMPATIBLE.prefix,
         model=(CompatibleModel,),
         chat=lambda name, options, _seconds: CompatibleModel(name, options),
-        embedding=lambda name, options, _seconds: CompatibleEmbedding(name, options),
-        moderation=lambda name, options, _seconds: CompatibleModeration(name, options),
+        embedding=lambda name, options, _seconds: _COMPATIBLE_EMBEDDING(name, options),
+        moderation=lambda name, options, _seconds: _COMPATIBLE_MODERATION(name, options),
     ),
     *map(_direct, ENDPOINTS),
     Provider(
         prefix="",
         model=(LiteLLMModel,),
         chat=LiteLLMModel,
-        embedding=LiteLLMEmbedding,
-        moderation=LiteLLMModeration,
+        embedding=_LITELLM_EMBEDDING,
+        moderation=_LITELLM_MODERATION,
         has_prices=True,
     ),
 )

@@ -1,8 +1,8 @@
 from ..core.conversation import Conversation as Conversation
 from ..core.conversation import Message as Message
-from ..core.run_records import ControlRecord as ControlRecord
 from ..core.run_records import Usage as Usage
 from ..core.trial import Chart as Chart
+from ..core.trial import ControlRecord as ControlRecord
 from ..core.trial import Estimate as Estimate
 from ..core.trial import Failure as Failure
 from ..core.trial import Judgement as Judgement

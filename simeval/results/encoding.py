@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from math import isfinite
 
+from simeval.core.conversation import encode_conversation
 from simeval.core.run_records import total
-from simeval.core.serialization import Json, encode_conversation, encode_result, plain
-from simeval.core.trial import Estimate, Score, TrialResult, Verdict
+from simeval.core.serialization import Json, plain
+from simeval.core.trial import Estimate, Score, TrialResult, Verdict, encode_result
 from simeval.results.document import (
     Described,
     ExpectationDocument,

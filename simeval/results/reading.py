@@ -5,7 +5,8 @@ from functools import lru_cache
 from math import inf, isfinite
 from typing import Any
 
-from simeval.core.serialization import Json, decode_conversation
+from simeval.core.conversation import decode_conversation
+from simeval.core.serialization import Json
 from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialResult
 from simeval.results.document import Document, ExperimentDocument, Finding, Repeatability, RunDocument
 from simeval.results.users import Claims, Fidelity

@@ -15,11 +15,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from simeval.core.conversation import Conversation, last_exchange
+from simeval.core.conversation import Conversation, encode_conversation, last_exchange
 from simeval.core.direction import Direction
 from simeval.core.drafts import whole
 from simeval.core.row_files import quoted_cell
-from simeval.core.serialization import Json, encode_conversation, plain
+from simeval.core.serialization import Json, plain
 from simeval.core.trial import Failure, Score, TrialConversation, TrialResult
 from simeval.core.validation import nearest
 from simeval.datasets.dataset import RETURNED

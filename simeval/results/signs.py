@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import ControlRecord
-from simeval.core.trial import Rating, Score
+from simeval.core.trial import ControlRecord, Rating, Score
 from simeval.models.protocol.model import is_embedded
 
 ONLY = ""  # the judge of a score that is a single rating, which does not name it

@@ -9,12 +9,12 @@ from typing import Any, overload
 
 from simeval.core.conversation import Conversation
 from simeval.core.judging import complaints, failed
-from simeval.core.run_records import ControlRecord, Preparation, Usage, players
+from simeval.core.run_records import Preparation, Usage, players
 from simeval.core.serialization import Json
 from simeval.core.setting_field import PERSONA, Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed
-from simeval.core.trial import Failure, Kept, Outcome, Quarantine, Score, TrialResult, Verdict
+from simeval.core.trial import ControlRecord, Failure, Kept, Outcome, Quarantine, Score, TrialResult, Verdict
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, select, update
 
 from simeval.core.run_records import Cut, Heartbeat, Usage, total
-from simeval.core.serialization import Json, encode_result
-from simeval.core.trial import Trial, TrialConversation, cut_off
+from simeval.core.serialization import Json
+from simeval.core.trial import Trial, TrialConversation, cut_off, encode_result
 from simeval.errors import StoreError
 from simeval.results.document import RunHead
 from simeval.results.encoding import encode_document, encode_head

@@ -13,9 +13,10 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from simeval.core.run_records import ControlRecord, ReplyRecord, RubricRecord, Start
-from simeval.core.serialization import encode_message, plain
-from simeval.core.trial import Failure, Score, TrialConversation, TrialResult, Verdict
+from simeval.core.conversation import encode_message
+from simeval.core.run_records import ReplyRecord, RubricRecord, Start
+from simeval.core.serialization import plain
+from simeval.core.trial import ControlRecord, Failure, Score, TrialConversation, TrialResult, Verdict
 from simeval.results.encoding import encode_scenario, encode_verdict
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, ScenarioResult

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
 
 MAX_TURNS = 10
+PROPOSED = "proposed"  # the tag of a scenario that a model wrote and nobody has read
 LONGEST_LABEL = 60
 WAYS = ("expected_behavior", "criteria", "scorer", "tools", "state")  # to measure; an expectation has one
 SHOWN = (

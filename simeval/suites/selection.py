@@ -7,9 +7,6 @@ from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.suites.scenario import ScenarioTest
 
-PROPOSED = "proposed"  # the tag of a scenario that a model wrote and nobody has read
-
-
 CASE = "case:"  # the prefix of cases: case:nights=5
 
 

@@ -19,7 +19,8 @@ from simeval import (
     SuccessRateEvaluator,
     scorer,
 )
-from simeval.cli.init import APP, SUITE
+from simeval.cli.init import APP
+from simeval.cli.starter_apps import SUITE
 from simeval.engine import MutationReport, mutate
 from simeval.errors import DefinitionError
 from simeval.extras.mutate.mutants import STANDARD

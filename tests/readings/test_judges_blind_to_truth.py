@@ -12,7 +12,7 @@ import pytest
 from simeval import Engine, Expectation, RetryConfig, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.core.judging import Controls, failed
 from simeval.core.near_misses import near_misses
-from simeval.core.run_records import ControlRecord
+from simeval.core.trial import ControlRecord
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import JudgeRequest
 from simeval.testing import ScriptedModel, judge_reply

@@ -18,8 +18,8 @@ from sqlalchemy import select
 
 from benchmarks.faults.campaign.child import Faults, sit
 from benchmarks.faults.campaign.notes import Notes, SetAside
+from simeval.core.conversation import decode_conversation
 from simeval.core.run_records import ResumableRun
-from simeval.core.serialization import decode_conversation
 from simeval.core.trial import Failure, Trial, TrialConversation
 from simeval.store.opening import load_run, open_database
 from simeval.store.schema import SET_ASIDE

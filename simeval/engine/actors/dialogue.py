@@ -44,6 +44,8 @@ from simeval.scorers.returned import select
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import Check, Step
 
+SHARED = "give the class of its object, or keep what it remembers in state or by session_id"
+ONE_SESSION = "see that each conversation has a session of its own: {session} in its request"
 FIRST = 24  # conversations of a run that are listened to
 RUN, NEW = 8, 2  # words in a row that are no chance, where so many of them are new to a conversation
 MOST = 4_000  # characters of a message that are looked at

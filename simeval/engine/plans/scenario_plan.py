@@ -36,8 +36,7 @@ from simeval.scorers.returned import reason_at, select, whole
 from simeval.store.opening import as_database
 from simeval.suites.fitting import require_in_time
 from simeval.suites.planning import sufficient_for
-from simeval.suites.scenario import Expectation, ScenarioTest, count_requirements
-from simeval.suites.selection import PROPOSED
+from simeval.suites.scenario import PROPOSED, Expectation, ScenarioTest, count_requirements
 
 if TYPE_CHECKING:
     from simeval.models.caller import Caller

@@ -19,7 +19,7 @@ from simeval.extras.proposals.sources import read_parts
 from simeval.models.protocol.model import is_embedded
 from simeval.models.providers.offline import NOTICE
 from simeval.suites.project import read_project
-from simeval.suites.selection import PROPOSED
+from simeval.suites.scenario import PROPOSED
 
 WIDTH = 100
 SAMPLE_SIZE = 100

@@ -19,9 +19,9 @@ from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, req
 from simeval.analysis.labels import drawable_in, labels_of, skipped_in
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.options import level_of_project
-from simeval.core.conversation import named_data
+from simeval.core.conversation import encode_message, named_data
 from simeval.core.feedback import PERSON
-from simeval.core.serialization import Json, encode_message, plain
+from simeval.core.serialization import Json, plain
 from simeval.core.terminal import counted_of
 from simeval.errors import DefinitionError
 from simeval.extras.viewer.run_page import Recent

@@ -34,7 +34,6 @@ from simeval.errors import DefinitionError, ModelError, ModelErrorKind, ModelUnu
 from simeval.models.protocol.model import LIMIT, Completion, Request
 from simeval.models.providers.endpoints import ENDPOINTS, TRANSPORT, require_key, require_one_login
 from simeval.models.providers.litellm_table import listed, parts_of
-from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 from simeval.models.providers.openai_format import (
     UNAUTHORIZED,
     Dialect,
@@ -257,6 +256,8 @@ class LiteLLMModel:
             return None
         if not base:
             return listed(self.name).get("max_input_tokens")
+        from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
+
         server = CompatibleModel(
             f"{COMPATIBLE_PREFIX}{self.name.partition('/')[2]}",
             {"api_base": base, "api_key": self.options.get("api_key") or "none"},

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any
 
-from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message, named_data
-from simeval.core.serialization import Json, encode_message, plain
+from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message, encode_message, named_data
+from simeval.core.serialization import Json, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Score, TrialResult
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.document import ExpectationDocument, FailureKind, Requirement

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from simeval.core.judging import EVASIVE, OFF_TOPIC, Controls, as_messages, complaints, off_topic
-from simeval.core.run_records import ControlKind, ControlRecord
-from simeval.core.trial import MEETS_FROM
+from simeval.core.trial import MEETS_FROM, ControlKind, ControlRecord
 from simeval.errors import DefinitionError
 
 ABOUT = {

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.conversation import Conversation, Message
+from simeval.core.conversation import Conversation, Message, encode_conversation, encode_message
 from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
-from simeval.core.serialization import encode_conversation, encode_message, encode_result, plain
-from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialResult
+from simeval.core.serialization import plain
+from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialResult, encode_result
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator, SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from simeval.core.conversation import Conversation, Message
-from simeval.core.run_records import ControlRecord
-from simeval.core.trial import Rating, Score
+from simeval.core.trial import ControlRecord, Rating, Score
 from simeval.results.signs import Signs, words_of
 
 JUDGE = "openai/judge"

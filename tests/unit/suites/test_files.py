@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simeval.cli.init import SUITE
+from simeval.cli.starter_apps import SUITE
 from simeval.core.setting_field import WritingStyleAxes, WritingStyleConfig, about_of
 from simeval.core.settings import RetryConfig, Settings
 from simeval.errors import DefinitionError, SuiteFileError

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simeval
-from simeval.cli.init import SUITE
+from simeval.cli.starter_apps import SUITE
 from simeval.core.settings import Settings
 from simeval.errors import DefinitionError
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, RatingAverageEvaluator, SuccessRateEvaluator

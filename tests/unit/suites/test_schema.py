@@ -8,7 +8,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator, ValidationError
 
-from simeval.cli.init import SUITE, suite_of
+from simeval.cli.init import suite_of
+from simeval.cli.starter_apps import SUITE
 from simeval.suites.definitions import EVALUATORS
 from simeval.suites.schema import suite_schema
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simeval.core.serialization import decode_conversation
+from simeval.core.conversation import decode_conversation
 from simeval.datasets.dataset import Example, decode_example
 from simeval.datasets.records import Opening, Unreadable, examples_from, records
 
