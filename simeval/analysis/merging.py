@@ -17,8 +17,19 @@ from typing import Any
 import simeval.evaluators
 from simeval.core.conversation import Conversation
 from simeval.core.judging import complaints
-from simeval.core.run_records import Cut, Heartbeat, Preparation, ResumableRun, RubricRecord, TrialKey, merged
-from simeval.core.trial import UNNEEDED, ControlRecord, Failure, Score, Trial, TrialConversation, TrialResult, Verdict
+from simeval.core.run_records import Cut, Heartbeat, ResumableRun, TrialKey, merged
+from simeval.core.trial import (
+    UNNEEDED,
+    ControlRecord,
+    Failure,
+    Preparation,
+    RubricRecord,
+    Score,
+    Trial,
+    TrialConversation,
+    TrialResult,
+    Verdict,
+)
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument

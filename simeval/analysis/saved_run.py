@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -20,9 +20,7 @@ from simeval.results.document import (
     ScoreCut,
     numbered,
 )
-from simeval.results.experiment import ExperimentResult
 from simeval.results.reading import read_document
-from simeval.results.suite import ScenarioResult, SuiteResult
 
 AS_WRITTEN = "give what `--json PATH` writes, made by this version of simeval"
 
@@ -58,7 +56,17 @@ SavedRun = RunDocument  # the names of older versions
 SavedScenario = ScenarioDocument
 SavedExperiment = ExperimentDocument
 SavedTrial = TrialResult
-RunResult = SuiteResult | ScenarioResult | ExperimentResult | Mapping[str, Any] | Path | str
+
+
+@runtime_checkable
+class _Result(Protocol):
+    """The result of a suite, of a scenario or of an experiment."""
+
+    def run_document(self) -> Saved:
+        """Return the document of its run."""
+
+
+RunResult = _Result | Mapping[str, Any] | Path | str
 Source = RunResult | Saved
 
 
@@ -75,11 +83,7 @@ def read_result(source: Source, where: str) -> Saved:
             do = f"give a result; `simeval show {source} --json PATH` writes that of a stored run, for json.loads"
             raise DefinitionError(where, found=f"found a text, {str(source)!r}", do=do)
         return _of_json(read_json(Path(source), f"{where} '{source}'"), where)
-    if isinstance(source, (SuiteResult, ExperimentResult)):
-        return source.document()
-    if isinstance(source, ScenarioResult):
-        return SuiteResult((source,), source.run).document()
-    return _of_json(source, where)
+    return source.run_document() if isinstance(source, _Result) else _of_json(source, where)
 
 
 def _of_json(found: Any, where: str) -> Saved:

@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from simeval.core.conversation import ChatMessage, Message
-from simeval.core.trial import ControlRecord, Failure, Score, Trial, TrialConversation
+from simeval.core.trial import ControlRecord, Preparation, RubricRecord, Score, Trial, TrialConversation
 
 _NOT_OF_JUDGES = frozenset({"app", "user"})
 
-SHOWN_OF_A_KEY = 8  # characters
 TrialKey = tuple[int, int]  # the scenario's position in the suite, and the trial's index
 
 
@@ -109,31 +108,6 @@ def merged(first: Mapping[str, Usage], second: Mapping[str, Usage]) -> Mapping[s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RubricRecord:
-    """A rubric that a run judges by, under a key of its inputs.
-
-    `levels` are texts by the ratings they describe; `model` wrote them, "" if the suite gives them. `near_misses` are
-    answers that it wrote for controls.
-    """
-
-    key: str
-    model: str
-    expected_behavior: str
-    levels: Mapping[str, str]
-    near_misses: tuple[str, ...] = ()
-
-    @property
-    def source(self) -> Mapping[str, str]:
-        """Its origin, for JSON results: its key, and its author."""
-        return {"key": self.key, "by": "model" if self.model else "suite", "model": self.model}
-
-    @property
-    def shown(self) -> str:
-        """Where it comes from, in words."""
-        return f"{self.key[:SHOWN_OF_A_KEY]}, {f'written by {self.model}' if self.model else 'given by the suite'}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyRecord:
     """A model's reply, under a key of everything that it depends on."""
 
@@ -205,19 +179,6 @@ class ResumableRun:
     cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     set_aside: int = 0
     has_finished: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preparation:
-    """How an expectation will be judged, its judges' ratings of controls, and why it cannot be judged, if so.
-
-    `lacks_near_miss`: neither its suite, a rule nor the writer of its rubric gave one to test judges with.
-    """
-
-    rubric: RubricRecord | None = None
-    controls: tuple[ControlRecord, ...] = ()
-    lacks_near_miss: bool = False
-    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

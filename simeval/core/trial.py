@@ -37,6 +37,7 @@ USER_FAULT = "user_fault"  # the cause of a missing result if a simulated user d
 CANNOT_TELL = "cannot_tell"  # the cause of a missing result if a judge cannot decide
 NO_REPLY = "no_reply"  # the cause of a missing result if the app gave no answer, and that is no evidence about it
 NOT_IN_SCENARIO = "not_in_scenario"  # the cause of a missing result if the app asked for facts that no scenario has
+SHOWN_OF_A_KEY = 8  # characters
 CUT = "cut_off"  # the cause of a missing result if a run was killed, or ended at once
 LOWEST, MEETS_FROM, HIGHEST = 1, 6, 10  # of the judge's scale; from MEETS_FROM on an expectation is met
 NOTHING_SAID = Conversation()  # of a trial in outline
@@ -338,6 +339,49 @@ class ControlRecord:
     def is_right(self) -> bool:
         """Whether the judge's rating is right."""
         return (self.score >= MEETS_FROM) == (self.control == "example")
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """The fields that a JSON result has."""
+        return {name: getattr(self, name) for name in ("judge", "control", "score", "reasoning", "is_right")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricRecord:
+    """A rubric that a run judges by, under a key of its inputs.
+
+    `levels` are texts by the ratings they describe; `model` wrote them, "" if the suite gives them. `near_misses` are
+    answers that it wrote for controls.
+    """
+
+    key: str
+    model: str
+    expected_behavior: str
+    levels: Mapping[str, str]
+    near_misses: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> Mapping[str, str]:
+        """Its origin, for JSON results: its key, and its author."""
+        return {"key": self.key, "by": "model" if self.model else "suite", "model": self.model}
+
+    @property
+    def shown(self) -> str:
+        """Where it comes from, in words."""
+        return f"{self.key[:SHOWN_OF_A_KEY]}, {f'written by {self.model}' if self.model else 'given by the suite'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """How an expectation will be judged, its judges' ratings of controls, and why it cannot be judged, if so.
+
+    `lacks_near_miss`: neither its suite, a rule nor the writer of its rubric gave one to test judges with.
+    """
+
+    rubric: RubricRecord | None = None
+    controls: tuple[ControlRecord, ...] = ()
+    lacks_near_miss: bool = False
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 from ..core.logs import configure_logging as configure_logging
-from ..core.run_records import Preparation as Preparation
 from ..core.setting_field import RayExecutor as RayExecutor
 from ..core.setting_field import RetryConfig as RetryConfig
 from ..core.setting_overrides import SettingOverrides as SettingOverrides
 from ..core.settings import Settings as Settings
+from ..core.trial import Preparation as Preparation
 from ..core.trial import Quarantine as Quarantine
 from ..extras.mutate.mutating import mutate as mutate
 from ..extras.mutate.report import MutantResult as MutantResult

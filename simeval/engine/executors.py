@@ -20,9 +20,9 @@ import anyio
 from simeval.core.capture import Caught, capture, place_of
 from simeval.core.logs import named
 from simeval.core.redaction import clean_values
-from simeval.core.run_records import RubricRecord, Start, Usage
+from simeval.core.run_records import Start, Usage
 from simeval.core.serialization import plain
-from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, failure_of
+from simeval.core.trial import UNNEEDED, Failure, RubricRecord, Score, Trial, TrialConversation, TrialResult, failure_of
 from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import Measure, RunPlan
 from simeval.errors import SimevalError

@@ -35,9 +35,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from simeval.core.capture import Caught, capture, first_leaf
 from simeval.core.conversation import Conversation
 from simeval.core.logs import log
-from simeval.core.run_records import Cut, Preparation, Prepared, Start
+from simeval.core.run_records import Cut, Prepared, Start
 from simeval.core.setting_field import OnAppError
-from simeval.core.trial import Failure, Trial, TrialConversation, TrialResult, failure_of
+from simeval.core.trial import Failure, Preparation, Trial, TrialConversation, TrialResult, failure_of
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand, Recorder, Standing, StopSignal, run_pool

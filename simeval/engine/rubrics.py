@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from simeval.core.run_records import RubricRecord
+from simeval.core.trial import RubricRecord
 from simeval.engine.run_context import RunContext
 from simeval.errors import ModelError, ModelUnusable
 from simeval.models.protocol.model import is_embedded

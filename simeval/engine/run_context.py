@@ -19,9 +19,10 @@ from simeval.core.filling import day_of
 from simeval.core.judging import WHEN_UNTOLD, EscalationRule, RubricTemplate, judges_said, require_two
 from simeval.core.network import allow_bytes
 from simeval.core.redaction import clean_values
-from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, RubricRecord, Usage, merged
+from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, Usage, merged
 from simeval.core.setting_field import ModelRole
 from simeval.core.settings import Settings
+from simeval.core.trial import RubricRecord
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.app import AlteredApp, App, model_handler
 from simeval.engine.actors.app_line import AT_ONCE_AT_A_URL, AppLine, Blocking, Silence, gate_of

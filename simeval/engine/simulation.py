@@ -72,7 +72,6 @@ from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
 from simeval.suites.script import Step
 from simeval.suites.user_mix import UserPersona
-from simeval.suites.worlds import require_session
 
 LONGEST_QUOTE = 120  # characters of an app's question
 
@@ -534,6 +533,8 @@ def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: Exa
     target = context.target(app_handler)
     for plan in plans:
         if (world := plan.scenario.world) is not None:
+            from simeval.suites.worlds import require_session
+
             require_session(world, target.app.handler.function, f"ScenarioTest {plan.title!r}: world")
         for at, script in plan.scenario.scripts.items():
             _require_usable(script, context, f"ScenarioTest {plan.title!r}: {at}", target)

@@ -234,6 +234,11 @@ class Evaluator(AnswersOriginals, ABC):
             return []
         return [f"no verdict comes before the last trial, for min_trials is {self.first_verdict}"]
 
+    @property
+    def doubt(self) -> str:
+        """Why nobody knows the error rate of its verdict; empty if it is known."""
+        return ""
+
     def misfit(self, low: float, high: float) -> str:
         """Say why nothing is to be concluded on scores between these bounds; nothing where something is."""
         ends = [bool(self.meets(low)), bool(self.meets(high))]

@@ -406,6 +406,11 @@ class NotWorseEvaluator(Evaluator):
     def too_few(self, trials: str) -> str:
         return f"without any change, {trials} cannot prove that it is not worse"
 
+    @property
+    def doubt(self) -> str:
+        fair = "stopped early on its data, so its trials are no fair sample"
+        return f"run {self.run_id} {fair}" if self.stopped_early else ""
+
     def warnings(self, sample_size: int) -> list[str]:
         said, there = super().warnings(self._pairs(sample_size)), len(self.before)
         if there < sample_size and not self._asks_app:

@@ -166,6 +166,8 @@ class ExperimentResult(Printable):
             crashed=self.crashed,
         )
 
+    run_document = document
+
     @property
     def has_measured(self) -> bool:
         """Whether any answer has a value, a category or a rating, or the dataset a summary."""

@@ -5,19 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, isnan
 from statistics import mean
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from simeval.core.judging import ESCALATION
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import BREACH, SAID, Failure, Kind, Rating, Score, Verdict, breaches_in
 from simeval.evaluators.base import Evaluator
-from simeval.results.cases import CaseTable
 from simeval.results.document import Finding
 from simeval.results.text import show_untold, speaks_against
 from simeval.stats.agreement import krippendorff_alpha
 from simeval.stats.binomial import clopper_pearson
 from simeval.stats.clusters import anova_icc, korn_graubard
 from simeval.stats.reliability import JudgeVariance, judge_variance, repeats_worth_paying
+
+if TYPE_CHECKING:
+    from simeval.results.cases import CaseTable
 
 EACH_SIDE = 0.025
 LEVEL = 0.05  # of calling a persona worse off than others
@@ -362,7 +364,7 @@ def findings_of(
     evaluators: Sequence[Evaluator],
     verdicts: Sequence[Verdict],
     personas: Sequence[PersonaShare],
-    cases: CaseTable | None,
+    cases: "CaseTable | None",
 ) -> tuple[Finding, ...]:
     """Return all findings of an expectation: a row for each kind, with the name of its numbers in JSON."""
     attempts = Attempts.of(results, evaluators, verdicts, personas)

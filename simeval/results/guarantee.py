@@ -17,7 +17,6 @@ from simeval.core.setting_field import Gate
 from simeval.core.terminal import counted_of, show_share
 from simeval.core.trial import Verdict
 from simeval.evaluators.base import Evaluator
-from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.results.users import UserConduct
 
 NO_RATE = "no error rate is known, because"
@@ -166,8 +165,7 @@ def _doubts(concluded: Sequence[Concluded], definition: Mapping[str, Any]) -> li
     if judges := {judge for each in concluded for judge in each.distrusted}:
         found += [f"{' and '.join(sorted(judges))} failed the controls (--on-failed-control warn)"]
     evaluators = [rule for each in concluded for rule in each.evaluators]
-    stopped = {rule.run_id for rule in evaluators if isinstance(rule, NotWorseEvaluator) and rule.stopped_early}
-    found += [f"run {run_id} stopped early on its data, so its trials are no fair sample" for run_id in sorted(stopped)]
+    found += sorted({rule.doubt for rule in evaluators})
     return [each for each in found if each]
 
 

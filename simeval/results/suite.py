@@ -9,12 +9,12 @@ from typing import Any, overload
 
 from simeval.core.conversation import Conversation
 from simeval.core.judging import complaints, failed
-from simeval.core.run_records import Preparation, Usage, players
+from simeval.core.run_records import Usage, players
 from simeval.core.serialization import Json
 from simeval.core.setting_field import PERSONA, Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, printed
-from simeval.core.trial import ControlRecord, Failure, Kept, Outcome, Quarantine, Score, TrialResult, Verdict
+from simeval.core.trial import Failure, Kept, Outcome, Preparation, Quarantine, Score, TrialResult, Verdict
 from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
@@ -46,7 +46,6 @@ from simeval.results.findings import (
 )
 from simeval.results.guarantee import Concluded, conditions_of, guaranteed_of
 from simeval.results.kinds import kinds_among
-from simeval.results.markdown import run_markdown
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
 from simeval.results.text import (
@@ -211,7 +210,7 @@ class ExpectationResult:
             ],
             expected_behavior=self.expected_behavior,
             rubric=prepared.rubric.source if prepared.rubric else None,
-            controls=[_shown_control(each) for each in prepared.controls],
+            controls=[each.shown for each in prepared.controls],
             warnings=self.warnings,
             distrusted=self.distrusted,
             findings=self.findings,
@@ -234,11 +233,6 @@ class ExpectationResult:
     def reliability(self) -> Reliability | None:
         """How far the judge's ratings agree, where each conversation has two or more; else None."""
         return reliability_of(self.results)
-
-
-def _shown_control(found: ControlRecord) -> Mapping[str, Any]:
-    names = ("judge", "control", "score", "reasoning", "is_right")
-    return {name: getattr(found, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -363,6 +357,10 @@ class ScenarioResult(Printable):
         worst = self.worst(expectation)
         return show_trial(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
 
+    def run_document(self) -> RunDocument:
+        """Return the document of a run of this scenario alone."""
+        return self._alone.document()
+
     def document(self, kept: Kept = "every") -> ScenarioDocument:
         """Return all that is known of it, by default with every trial."""
         expectations = [each.document(self.worst(each)) for each in self.expectations]
@@ -393,7 +391,6 @@ class ScenarioResult(Printable):
         self._alone.to_html(path)
 
     def to_markdown(self) -> str:
-        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
         return self._alone.to_markdown()
 
     def text(self) -> str:
@@ -500,6 +497,8 @@ class SuiteResult(Printable, Sequence[ScenarioResult]):
         """Return all that is known of the run, by default with every trial."""
         return RunDocument(**self.head(), scenarios=[each.document(kept) for each in self.results])
 
+    run_document = document
+
     def head(self) -> dict[str, Any]:
         """Return the fields of its document that are true of the whole run."""
         head = self.run.head(self.outcome, self.guarantee, gate_met=self.meets(self.run.gate))
@@ -508,7 +507,8 @@ class SuiteResult(Printable, Sequence[ScenarioResult]):
         return {**head, "findings": [*head["findings"], *repeated]}
 
     def to_markdown(self) -> str:
-        """Return the report as Markdown for a pull request or a CI job's summary, of at most 60 kB."""
+        from simeval.results.markdown import run_markdown  # a face
+
         return run_markdown(self.document("worst"))
 
     def text(self) -> str:

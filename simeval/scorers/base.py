@@ -35,13 +35,12 @@ from simeval.core.direction import (
     require_directions,
 )
 from simeval.core.originals import require_own_arguments
-from simeval.core.trial import Estimate, Scored
+from simeval.core.trial import Estimate, Preparation, Scored
 from simeval.core.validation import require, require_object
 from simeval.core.waits import in_words
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:
-    from simeval.core.run_records import Preparation
     from simeval.models.caller import Caller
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
@@ -254,7 +253,7 @@ class Scorer:
         summarize: Callable[..., Mapping[str, Estimate]] = self.summarize
         return summarize(scored, alpha=alpha) if "alpha" in _named(summarize) else summarize(scored)
 
-    async def prepare(self, columns: Mapping[str, Any]) -> "Preparation | None":  # noqa: ARG002
+    async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:  # noqa: ARG002
         """Prepare once for a scenario, before its first trial begins.
 
         `columns` are the ones that every trial shares. A Preparation with a failure means that nothing can be measured:

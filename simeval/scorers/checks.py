@@ -13,7 +13,7 @@ import anyio
 
 from simeval.core.capture import first_leaf
 from simeval.core.direction import COUNT, UNBOUNDED, UNIT, Bounds, Direction, bounds_at, by_path
-from simeval.core.run_records import Preparation
+from simeval.core.trial import Preparation
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.scorers.base import COLUMNS, ColumnScorer
 from simeval.scorers.values import is_array

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from simeval.core.conversation import CONTEXT, Conversation
 from simeval.core.direction import COUNT, Bounds, Direction
-from simeval.core.run_records import Preparation
-from simeval.core.trial import Score
+from simeval.core.trial import Preparation, Score
 from simeval.scorers.base import (
     COLUMNS,
     EVERY,

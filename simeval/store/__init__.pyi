@@ -3,8 +3,8 @@ from ..core.run_records import Cut as Cut
 from ..core.run_records import Heartbeat as Heartbeat
 from ..core.run_records import ReplyRecord as ReplyRecord
 from ..core.run_records import ResumableRun as ResumableRun
-from ..core.run_records import RubricRecord as RubricRecord
 from ..core.run_records import Start as Start
+from ..core.trial import RubricRecord as RubricRecord
 from .database import Database as Database
 from .datasets import Datasets as Datasets
 from .datasets import DatasetSummary as DatasetSummary

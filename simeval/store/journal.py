@@ -10,10 +10,10 @@ from pathlib import Path
 from simeval.core.conversation import encode_conversation, encode_message
 from simeval.core.drafts import privately
 from simeval.core.logs import log
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, Start
 from simeval.core.run_records import Journal as Journal
 from simeval.core.serialization import Json, plain
-from simeval.core.trial import ControlRecord, TrialConversation, TrialResult, encode_result
+from simeval.core.trial import ControlRecord, RubricRecord, TrialConversation, TrialResult, encode_result
 from simeval.core.version import __version__
 from simeval.errors import DefinitionError, StoreError
 from simeval.results.document import RunHead

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, and_, func, or_, select
 
 from simeval.core.conversation import Conversation, Message, decode_message
-from simeval.core.run_records import RubricRecord, Start, TrialKey, Usage, merged
-from simeval.core.trial import OF_THE_APP, ControlRecord, Failure, Score, Trial, TrialConversation
+from simeval.core.run_records import Start, TrialKey, Usage, merged
+from simeval.core.trial import OF_THE_APP, ControlRecord, Failure, RubricRecord, Score, Trial, TrialConversation
 from simeval.store.schema import ATTEMPTS, CONTROLS, CUTS, MESSAGES, RUBRICS, SCORES, STARTS, TRIALS
 from simeval.store.text_encoding import as_written, exact_values, from_json
 

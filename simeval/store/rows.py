@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import Table
 
 from simeval.core.conversation import encode_message
-from simeval.core.run_records import ReplyRecord, RubricRecord, Start
+from simeval.core.run_records import ReplyRecord, Start
 from simeval.core.serialization import plain
-from simeval.core.trial import ControlRecord, Failure, Score, TrialConversation, TrialResult, Verdict
+from simeval.core.trial import ControlRecord, Failure, RubricRecord, Score, TrialConversation, TrialResult, Verdict
 from simeval.results.encoding import encode_scenario, encode_verdict
 from simeval.results.experiment import ExperimentResult
 from simeval.results.suite import RunRecord, ScenarioResult

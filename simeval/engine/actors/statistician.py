@@ -13,12 +13,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.judging import near_misses_said, untested_notes
 from simeval.core.logs import log
-from simeval.core.run_records import Preparation, Prepared
+from simeval.core.run_records import Prepared
 from simeval.core.setting_field import OnAppError
 from simeval.core.settings import Settings
 from simeval.core.spill import Mapped, Spilled, SpillFile
 from simeval.core.terminal import counted_of
-from simeval.core.trial import UNNEEDED, Failure, Score, TrialResult, Verdict
+from simeval.core.trial import UNNEEDED, Failure, Preparation, Score, TrialResult, Verdict
 from simeval.engine.actors.app_line import AppLine, EmptyAnswers, Silence, Unanswered
 from simeval.engine.flow import Demand, InOrder, Requirement, Standing, StopSignal
 from simeval.engine.plans.resume import RestoredTrials, lost_pairs, pairs_of

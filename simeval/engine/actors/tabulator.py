@@ -11,9 +11,9 @@ from typing import Literal
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from simeval.core.capture import Caught, attempt, place_of
-from simeval.core.run_records import Preparation, Prepared
+from simeval.core.run_records import Prepared
 from simeval.core.settings import Settings
-from simeval.core.trial import UNNEEDED, Estimate, Failure, Score, Scored, TrialResult, Verdict, failure_of
+from simeval.core.trial import UNNEEDED, Estimate, Failure, Preparation, Score, Scored, TrialResult, Verdict, failure_of
 from simeval.engine.actors.app_line import Unanswered
 from simeval.engine.actors.examples import ExampleReader
 from simeval.engine.actors.statistician import (

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from simeval.core.conversation import Conversation
-from simeval.core.run_records import Ledger, RubricRecord, Start, TrialKey
-from simeval.core.trial import CUT, UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult
+from simeval.core.run_records import Ledger, Start, TrialKey
+from simeval.core.trial import CUT, UNNEEDED, Failure, RubricRecord, Score, Trial, TrialConversation, TrialResult
 from simeval.engine.executors import Assignment, Delivery, TrialLost, Workers
 from simeval.engine.flow import Demand
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests

@@ -16,10 +16,9 @@ from simeval.core.conversation import Conversation
 from simeval.core.feedback import LabelledExample
 from simeval.core.judging import ESCALATION, EscalationRule
 from simeval.core.logs import log
-from simeval.core.run_records import Preparation
 from simeval.core.serialization import plain
 from simeval.core.setting_field import CriteriaCalls, JudgeReply
-from simeval.core.trial import ControlKind, Rating, Score
+from simeval.core.trial import ControlKind, Preparation, Rating, Score
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompt_texts import Prompt, built_in, end_state

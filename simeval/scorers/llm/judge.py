@@ -22,10 +22,19 @@ from simeval.core.feedback import LabelledExample
 from simeval.core.filling import filled
 from simeval.core.judging import Controls, RubricTemplate, complaints, failed, near_misses_of
 from simeval.core.logs import log, warn_all
-from simeval.core.run_records import Preparation, RubricRecord
 from simeval.core.serialization import plain
 from simeval.core.setting_field import JudgeReply, OnFailedControl
-from simeval.core.trial import LOWEST, ControlKind, ControlRecord, Failure, Rating, Score, failure_of
+from simeval.core.trial import (
+    LOWEST,
+    ControlKind,
+    ControlRecord,
+    Failure,
+    Preparation,
+    Rating,
+    RubricRecord,
+    Score,
+    failure_of,
+)
 from simeval.errors import CannotTell, ModelError, ModelUnusable, NotMeasured
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import is_embedded

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message, encode_conversation, encode_message
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, Start, Usage
 from simeval.core.serialization import plain
-from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialResult, encode_result
+from simeval.core.trial import Failure, RubricRecord, Score, Trial, TrialConversation, TrialResult, encode_result
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator, SuccessRateEvaluator
 from simeval.results.encoding import encode_verdict

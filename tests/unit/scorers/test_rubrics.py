@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from simeval.core.run_records import RubricRecord
 from simeval.core.settings import RetryConfig
+from simeval.core.trial import RubricRecord
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
 from simeval.models.protocol.model import Request

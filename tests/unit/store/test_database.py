@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Conversation, Message
 from simeval.core.licences import JudgeLicence, Stream
-from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, RubricRecord, Start, Usage
-from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialConversation, TrialResult, cut_off
+from simeval.core.run_records import Cut, Heartbeat, ReplyRecord, Start, Usage
+from simeval.core.trial import UNNEEDED, Failure, RubricRecord, Score, Trial, TrialConversation, TrialResult, cut_off
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.database import Database
 from simeval.store.journal import Entry, JsonLinesJournal, encode_entry
