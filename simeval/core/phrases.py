@@ -17,6 +17,7 @@ digit): each text that the pattern matches has one, so that few patterns are tri
     asks when, tells when           a question for a time; a day, a time or a span (the same of prices, and of a yes)
     pushes back                     a user does not accept the app's reply as it is
     own name, given name            somebody gives a name; a scenario has one
+    given KIND, other KIND          a scenario gives an age, home, trade and such; a message speaks of another one
     language name                   a language is named: the one that the row has as its own
     asked for KIND                  a scenario asks for what would be a fault of this kind elsewhere
 """
@@ -65,16 +66,16 @@ _QUOTED = r"[\"“„«]([^\"“”„«»\n]{2,60})[\"”“»]"
 _CODE = rf"[#$€£]?(?<![{_LETTER}])[A-Za-z]*\d[{_LETTER}]*(?:[.,:_-][{_LETTER}]+)*(?![{_LETTER}])%?"
 _NAMED = r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
 _DETAIL = re.compile(rf"{_EMAIL}|{_DATE}|\b\d{{1,2}}\s+{_MONTH}(?!\w)|{_NAMED}|{_CODE}", re.IGNORECASE)
-_IDENTIFIER = re.compile(
-    rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?(?P<code>[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)(?![{_LETTER}@%:]|[.,/]\d)"
-)
+_CODE_OF = rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?(?P<code>[%s]+(?:[_-][%s]+)*)(?![{_LETTER}@%%:]|[.,/]\d)"
+_IDENTIFIER = re.compile(_CODE_OF % (("A-Za-z0-9",) * 2))
+_CYRILLIC_IDENTIFIER = re.compile(_CODE_OF % (("A-Za-z0-9\u0400-\u04ff",) * 2))
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
 _GROUPS = "groups of digits"  # a shape
 _GROUPED = re.compile(r"(?<![\w.,/:$€£-])\d{2,}(?:-\d{2,})+(?![\w/:%-]|[.,]\d)", re.ASCII)
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d-\d\d-\d{2,4}")
 _BETWEEN = re.compile(r"[\W_]+")
 _DIGIT_OR_AT = re.compile(r"[\d@]")
-_RUN = re.compile(r"[a-z]+|\d+")
+_RUN = re.compile(r"[^\W\d_]+|\d+")
 _DIGITS = {start + value: str(value) for start in (0x660, 0x6F0, 0x966, 0xFF10) for value in range(10)}
 _OTHER_DIGIT = re.compile(f"[{''.join(map(chr, _DIGITS))}]")
 LEAST_CHARACTERS = 5  # of an identifier: shorter ones are too often numbers of other things
@@ -331,7 +332,7 @@ def plain_digits(text: str) -> str:
 def _identifiers(text: str) -> Iterator[Identifier]:
     if not _DIGIT_OR_AT.search(text):
         return
-    for match in _IDENTIFIER.finditer(text):
+    for match in (_IDENTIFIER if text.isascii() else _CYRILLIC_IDENTIFIER).finditer(text):
         if match["email"]:
             yield Identifier(match[0], match["email"].casefold(), "e-mail")
         elif not match["code"].isalpha() and (shape := _shape(match["code"])):

@@ -7,6 +7,7 @@ question is still known by its mark.
 import re
 from functools import lru_cache
 from itertools import combinations, pairwise
+from unicodedata import category
 
 from simeval.core.languages import is_common
 from simeval.core.phrases import GENERIC, MOST_READ, candidates, content_stems, has, languages_of, search, typed
@@ -126,6 +127,7 @@ _SPOKEN_LINE = re.compile(r"\W*(?P<name>[^\W\d_][^:：.!?。？！,;\n]{0,24})[:
 _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
 )
+_ARROWS = 0x2190
 _NOTHING = frozenset(["n", "a", "na", "null", "none", "undefined", "nan"])
 _AGAIN = re.compile(
     r"\b(?:repeat|rephrase|(?:say|write|enter|type|try|send|tell|ask)\b[^.?!]{0,30}\bagain|once\s+more|differently|other\s+words|(?:did|do|could)(?:n't|\s+not)\s+(?:quite\s+)?"
@@ -198,7 +200,12 @@ def is_empty(text: str) -> bool:
     if "[" not in text and "(" not in text and "<" not in text and not _NOTHING.issuperset(words(text)):
         return False
     text = _MARKS.sub("", text)
-    return not any(letter.isalnum() or letter in "?!？！" or ord(letter) > 0x2190 for letter in text)
+    return not any(letter.isalnum() or letter in "?!？！" or _is_sign(letter) for letter in text)
+
+
+def _is_sign(letter: str) -> bool:
+    """Return whether a letter is a picture or an arrow, and no mark between words."""
+    return ord(letter) > _ARROWS and not category(letter).startswith(("P", "Z"))
 
 
 @_REMEMBERED

@@ -17,8 +17,13 @@ from simeval.engine.users.faults import KINDS, find_faults
 from simeval.engine.users.state import read_state
 
 USERS = Path(__file__).parents[1] / "data" / "users"
-AS_WRITTEN = ("own name", "given name")  # kinds of phrases that are read with their capitals
-TRANSCRIPTS = ("by_another_hand", "in_other_words", "before_the_rules", "of_all_kinds")
+AS_WRITTEN = (
+    "own name",
+    "given name",
+    "given home",
+    "other home",
+)  # phrases read with capitals
+TRANSCRIPTS = ("by_another_hand", "in_other_words", "before_the_rules", "of_all_kinds", "in_eight_languages")
 LATIN = ("en", "de", "fr", "es", "it", "pt", "nl")
 
 
@@ -280,3 +285,32 @@ def test_a_farewell_that_declines_leaves_no_question_open() -> None:
     )
 
     assert find_faults(of, Conversation(messages=said, ended="goal_satisfied")) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "is_another"),
+    [
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "I'm 71, is there a discount?", True),
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "I'm 29, is there a discount?", False),
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "I'm 10 minutes away.", False),
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "No, I live in Hull.", True),
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "I live in Leeds.", False),
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "I'm a teacher.", True),
+        ("Nadia Cole, 29, a nurse who lives in Leeds", "I'm a night nurse.", False),
+        ("A nurse who lives alone with her wife's old dog", "My wife's dog is ill.", False),
+        ("A vegan cook", "I'd like the steak.", True),
+        ("A vegan cook", "I don't eat meat.", False),
+        ("A customer", "I'm 71 and I live in Hull, I'd like the steak.", False),
+    ],
+)
+def test_whoever_is_somebody_else_than_its_script_changes_a_fact(given: str, said: str, is_another: bool) -> None:
+    found = faults(scenario("The customer asks about a ticket.", given=given), "A ticket, please.", "For whom?", said)
+
+    assert ("changes_fact" in found) is is_another
+
+
+@pytest.mark.parametrize(("told", "is_fault"), [("No, it is 51877.", True), ("No, 48213 is last year's: 51877", False)])
+def test_whoever_denies_a_number_of_its_script_changes_a_fact(told: str, is_fault: bool) -> None:
+    of = scenario("The customer reports the meter, which stands at 48213.")
+
+    assert ("changes_fact" in faults(of, "My meter stands at 48213.", "I noted 48213. Is it right?", told)) is is_fault

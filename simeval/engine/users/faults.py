@@ -6,7 +6,7 @@
     left_while_asked     leaves satisfied, or handed over, while the app waits for an answer, or only promises something
     never_states_goal    writes not a word of its goal, nor does the app, or none of the things that the goal names
     leaks_expectation    quotes how the app is to be judged, or gives it the answer
-    changes_fact         gives a number or address nearly as it was given before, and not quite
+    changes_fact         gives a number or address nearly as it was given before, and not quite, or is somebody else
     switches_language    writes in a language that nobody has brought up
     recites_script       reads out its own script, as of another person
     plays_both_sides     writes the app's part, too
@@ -71,6 +71,9 @@ _CARD_END = re.compile(
     re.I,
 )
 
+DESCRIBED = ("age", "home", "trade", "single", "married", "diet", "no car", "beginner")  # in "given", as phrases
+_NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w%]|[.,]\d)")
+
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
 LEAST_ANSWERED = 3  # topics of an expectation that are no chance in one message
@@ -80,8 +83,9 @@ TRIED = 2  # answers of the app after which a person may give up, whatever is as
 LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
 LEAST_SHARED, SAME_TOPICS = 4, 0.8  # topics of a message said again in other words, a number among them
+LEAST_OF_GOAL, MOST_OTHER = 3, 2  # of its goal in one without a number; topics that only one of the two has
 LONGEST_AGAIN = 200  # characters of such a message
-NEARLY_EQUAL = 93  # of 100: the similarity of a message and its repetition
+NEARLY_EQUAL, HARDLY_EQUAL = 93, 50  # of 100: the similarity of a message and its repetition, or its other form
 ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
@@ -96,7 +100,12 @@ KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
 
 
 def changes_fact(talk: Talk) -> Found:
-    """Find identifiers that are nearly earlier ones; a user who writes the right one beside it corrects itself."""
+    """Find identifiers that are nearly earlier ones, and users who are somebody else, or take a number back.
+
+    A user who writes the right identifier beside it corrects itself.
+    """
+    yield from _is_somebody_else(talk)
+    yield from _takes_back(talk)
     if not any(facts(text) for _, text in talk.user):
         return
     known = list(talk.known)
@@ -110,6 +119,41 @@ def changes_fact(talk: Talk) -> Found:
                 if _is_told_wrong(each, before) and before.value not in squeezed(text):
                     yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
             known.append(each)
+
+
+def _is_somebody_else(talk: Talk) -> Found:
+    """Find users of another age, home, trade, family, diet or skill than the script gives them."""
+    script = ""
+    for about in _described(talk.scenario.given):
+        for place, text in talk.user:
+            found = search(f"other {about}", text if about == "home" else typed(text))
+            if not found:
+                continue
+            script = script or typed(talk.script)
+            told = next(filter(None, found.groups()), found[0])
+            if typed(told) not in script and not has("hearsay", typed(text)):
+                yield UserFault("changes_fact", place, repr(found[0].strip()))
+
+
+@lru_cache(maxsize=1_000)
+def _described(given: str) -> Sequence[str]:
+    return tuple(each for each in DESCRIBED if has(f"given {each}", given if each == "home" else typed(given)))
+
+
+def _takes_back(talk: Talk) -> Found:
+    """Find users who deny a number of their script that the app reads back, and give another one."""
+    for place, text in talk.user[1:] if _NUMBER.search(talk.script) else ():
+        if not _NUMBER.search(text) or not _denies(text):
+            continue
+        read_back = {*_NUMBER.findall("".join(talk.answer_before(place)))}.intersection(_NUMBER.findall(talk.script))
+        told = _NUMBER.findall(text)
+        if read_back and not any(each in talk.script for each in told):
+            yield UserFault("changes_fact", place, f"{told[0]!r}, and before {min(read_back)!r}")
+
+
+def _denies(text: str) -> bool:
+    denial = search("denial", typed(text))
+    return denial is not None and denial.start() <= 1
 
 
 def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
@@ -185,7 +229,12 @@ def left_while_asked(talk: Talk) -> Found:
 
 def _is_courtesy(text: str) -> bool:
     """Return whether a message does nothing but thank and take leave, and declines nothing."""
-    return closings.takes_leave(text) and not has("denial", typed(text))
+    is_farewell = closings.takes_leave(text) or (_is_small_talk(text) and any(map(closings.takes_leave, _last(text))))
+    return is_farewell and not has("denial", typed(text))
+
+
+def _last(text: str) -> Sequence[str]:
+    return [each for each in _ANY_SENTENCE.findall(text) if each.strip()][-1:]
 
 
 def leaks_expectation(talk: Talk) -> Found:
@@ -270,19 +319,24 @@ def repeats_itself(talk: Talk) -> Found:
 
 
 def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, str]) -> bool:
-    """Return whether a message repeats one with the same digits, word for word or, if it has any, in other words."""
+    """Return whether a message repeats one with the same digits, word for word, or in other words once understood."""
     earlier, told, _ = before
-    if ratio(spoken, told, score_cutoff=NEARLY_EQUAL):
-        return True
-    if len(spoken) > LONGEST_AGAIN or not any(map(str.isdigit, spoken)):  # a long one may report news
-        return False
+    is_long = len(spoken) > LONGEST_AGAIN  # it may report news
+    likeness = ratio(spoken, told, score_cutoff=NEARLY_EQUAL if is_long else HARDLY_EQUAL)
+    if not likeness or likeness >= NEARLY_EQUAL:
+        return likeness > 0
     messages = talk.conversation.messages
-    now, then = topics(messages[place].content), topics(messages[earlier].content)
-    shared = now & then
-    if len(shared) < LEAST_SHARED or len(shared) < SAME_TOPICS * max(len(now), len(then)):
-        return False
     since = [message.content for message in messages[earlier + 1 : place] if message.role == "assistant"]
-    return bool(since) and not any(map(asks_anything, since)) and all(topics(each) & shared for each in since)
+    if not since or any(map(asks_anything, since)):
+        return False
+    now, then = topics(messages[place].content), topics(messages[earlier].content)
+    shared, goal = now & then, meaningful_topics(talk.scenario.when)
+    if any(map(str.isdigit, spoken)):
+        is_same = len(shared) >= max(LEAST_SHARED, SAME_TOPICS * max(len(now), len(then)))
+    else:
+        is_same = len(shared & goal) >= LEAST_OF_GOAL and len(now ^ then) <= MOST_OTHER
+    is_other = not is_same or has("pushes back", typed(messages[place].content)) or _denies(messages[place].content)
+    return not is_other and not _is_unanswered(talk, place) and any(topics(each) & (shared | goal) for each in since)
 
 
 def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
@@ -298,18 +352,18 @@ def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
     asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
     if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
         return False
-    if any(_is_unanswered(talk, place, of=each) for each in ("when", "price", "whether")):
+    if _is_unanswered(talk, place):
         return True
     told = [text for at, text in talk.user if at <= place]
     about = topics("\n".join([talk.scenario.given, talk.scenario.when, *told]))
     return not any(about & topics(answer) for answer in talk.app_before(place))
 
 
-def _is_unanswered(talk: Talk, place: int, *, of: str) -> bool:
+def _is_unanswered(talk: Talk, place: int) -> bool:
     """Return whether a message asks for a time, a price or a yes, and no answer so far gives one, or asks itself."""
-    if not has(f"asks {of}", typed(dict(talk.user)[place])):
-        return False
-    return not any(asks(answer) or has(f"tells {of}", typed(answer)) for answer in talk.app_before(place))
+    text, answers = typed(talk.conversation.messages[place].content), talk.app_before(place)
+    asked = [of for of in ("when", "price", "whether") if has(f"asks {of}", text)]
+    return any(not any(asks(each) or has(f"tells {of}", typed(each)) for each in answers) for of in asked)
 
 
 def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:

@@ -77,6 +77,7 @@ LEAST_OF_GOAL = 3  # topics of a goal without names
 LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
 LONGEST_GOAL = 40  # words of a goal whose parts are looked for
 
+_WISH = re.compile(r"\b(?:good|nice|great|lovely|fine)\s+(?:day|morning|afternoon|evening|weekend|week)\b", re.I)
 _MARKUP = re.compile(r"<[^<>]*>")
 _CLAUSE = re.compile(r"[^.!?;\n]+[.!?;]*")
 _NOT_PLAIN = re.compile(r"[{}<>\[\]]|\byou\b|\byour\b|\beither\b|\bor\b")
@@ -391,12 +392,12 @@ def never_states_goal(talk: Talk) -> Found:
         return
     languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
     is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
-    if _is_unstated(when, everything) if is_english else _is_of_something_else(talk, everything):
+    if _is_unstated(when, everything) if is_english else _is_elsewhere(talk, everything):
         yield UserFault("never_states_goal", talk.user[-1][0])
 
 
 def _is_unstated(when: str, everything: str) -> bool:
-    goal, said = content_stems(when) - GENERIC, content_stems(everything)
+    goal, said = content_stems(when) - GENERIC, content_stems(_WISH.sub(" ", everything))
     stated = [one for one in goal if one in said or any(is_akin(one, other) for other in said)]
     return len(stated) <= (len(goal) >= LONG_GOAL)
 
@@ -412,18 +413,20 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     if not is_wanted or has("first person", when) or len(meaningful_topics(when)) < LEAST_OF_GOAL:
         return False
     told, hoped = topics(talk.script), [topics(each.behaviour or "") for each in talk.scenario.expectations]
-    if any(topics(text) & told for _, text in talk.user):
+    if any(topics(text) & topics(talk.scenario.when) for _, text in talk.user):
         return False
     if any(topics(text) & told.union(*hoped) for _, text in talk.app) or not _has_said_enough(talk, everything):
         return False
-    answers = " ".join(text for _, text in talk.app)
-    return not (is_english and _is_spoken(when, content_stems(when) - GENERIC, [typed(everything), typed(answers)]))
+    said = [typed(_WISH.sub(" ", everything)), typed(" ".join(text for _, text in talk.app))]
+    return not (is_english and _is_spoken(when, content_stems(when) - GENERIC, said))
 
 
-def _is_of_something_else(talk: Talk, everything: str) -> bool:
+def _is_elsewhere(talk: Talk, everything: str) -> bool:
     """Return whether a user of any language shares nothing with a goal that names something."""
     when = talk.scenario.when
-    return bool(identifiers(when)) and _has_said_enough(talk, everything) and not topics(when) & topics(everything)
+    if not identifiers(when):
+        return _is_far_from_goal(talk, everything)
+    return _has_said_enough(talk, everything) and not topics(when) & topics(everything)
 
 
 def _has_said_enough(talk: Talk, everything: str) -> bool:
