@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,12 @@ RULE = SuccessRateEvaluator(min_proportion=0.6)
 ON_FRIDAY = "The assistant says that order F1001 arrives on Friday"
 
 
-def is_refused(judge: Judge, expected: str) -> bool:
-    """Return whether a judge fails the controls of an expectation, the second near miss being shown after the first."""
-    controls = Controls(expected=(expected,))
+def is_refused(judge: Judge, expected: str, written: Sequence[str] = ()) -> bool:
+    """Return whether a judge fails the controls of an expectation, the second near miss being shown after the first.
+
+    If no rule makes near misses, those that the rubric's writer has `written` are shown.
+    """
+    controls = Controls(expected=(expected,), unwritten=bool(written)).completed(written, "")
     kinds = [*controls.kinds, *(["near_miss_again"] if "near_miss" in controls.kinds else [])]
     given = {kind: judge(expected, answer_of(controls, kind, expected)) for kind in kinds}
     return bool(failed([record(kind, 10 if passes else 1) for kind, passes in given.items()]))
@@ -78,8 +81,15 @@ def test_of_actions_refusals_questions_conduct_and_form_too() -> None:
     refused = [is_refused(BLIND["one shared word"], row["expectation"]) for row in ALL_KINDS]
     untested = [row["kind"] for row in ALL_KINDS if not near_misses((row["expectation"],))]
 
-    assert share(refused) >= 0.9
-    assert {*untested} == {"tone"}
+    assert share(refused) >= 0.95
+    assert len(untested) <= 0.03 * len(ALL_KINDS)
+
+
+def test_the_writer_of_the_rubric_tests_it_where_no_rule_does() -> None:
+    by_nobody = [row for row in ALL_KINDS if not near_misses((row["expectation"],))]
+    refused = [is_refused(BLIND["one shared word"], row["expectation"], row["written"]) for row in by_nobody]
+
+    assert 0 < len(refused) == sum(refused)
 
 
 def test_one_that_looks_the_value_up_is_not() -> None:
@@ -192,10 +202,10 @@ class TestInARun:
         assert [request.control for request in shown_to(model)] == ["counterexample"]
 
     async def test_the_report_says_of_which_expectations_none_can_be_made(self) -> None:
-        tone = await evaluated(ScriptedModel({"judge": [judge_reply(1)]}), "The assistant stays polite and calm")
+        vague = await evaluated(ScriptedModel({"judge": [judge_reply(1)]}), "Successful purchase")
         value = await evaluated(ScriptedModel({"judge": [judge_reply(1)]}))
 
-        assert "'arrival': judges were not tested with a near miss" in str(tone)
+        assert "'arrival': judges were not tested with a near miss" in str(vague)
         assert "not tested with a near miss" not in str(value)
 
     async def test_the_embedded_judge_is_shown_none_as_it_is_known_not_to_understand(self) -> None:

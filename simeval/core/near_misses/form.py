@@ -1,10 +1,10 @@
-"""Near misses of form: answers in another form than is asked for, in English.
+"""Near misses of form and tone: answers in another form than is asked for, in English, or in no kind tone.
 
-They are put in the courtesy of other near misses, but those in another language (`WHOLE`).
+They are put in the courtesy of other near misses, but those in another language and those of tone (`WHOLE`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 _NOT = r"\b(?:(?:does|do|is|should|must|may|will)? ?(?:not|never)|no|without|avoids?|refrains? from|free of|lacks?)\b"
 _DENIED = re.compile(rf"^.*?{_NOT} ?(?:any |using |the use of )?", re.IGNORECASE)
@@ -41,7 +41,7 @@ _HAS_FORM = re.compile(
     r"^(?:\w+ly )*(?:is|are|be|uses?|(?:has|have)(?! \w+(?:ed|nt|ne|en)\b)|"
     r"contains?|includes?|answers?|repl(?:y|ies)|responds?|gives?|lists?|"
     r"shows?|ends?|formats?|presents?|writes?|explains?|keeps?|stays?|speaks?|avoids?|does|do|never|not|asks?|put|limits?|provides?|"
-    r"refrains?)\b",
+    r"refrains?|sounds?|remains?|expresses|displays?|acts?|behaves?|treats?|maintains?|demonstrates?)\b",
     re.IGNORECASE,
 )
 _PLAIN = (
@@ -164,6 +164,9 @@ def _of_form(clause: str) -> Iterator[tuple[str, ...]]:
         if _is_upper(limit):
             yield _beyond(limit)
         return
+    if tone := unkind(clause, "en"):
+        yield tone
+        return
     denial, formal = re.search(_NOT, clause, re.IGNORECASE), _FORMAL.search(clause)
     if denial and not (formal and formal.start() < denial.start()):
         denied = _DENIED.sub("", clause)
@@ -208,4 +211,87 @@ def _filled(texts: Sequence[str], what: str) -> tuple[str, ...]:
     return tuple(f"{each[:1].upper()}{each[1:]}" for each in filled)
 
 
-WHOLE = tuple(text.split("!")[0] for text in _FINNISH)  # how answers begin that are shown as they are
+_TONE = re.compile(  # words of a tone; the whole word is said again
+    r"\b(?:(?:un)?polite(?:ness|ly)?|(?:un|im)?friendl(?:y|iness)|courte(?:ous(?:ly)?|sy)|kind(?:ness|ly)?(?! of\b)"
+    r"|calm(?:ly)?|(?<!the )(?<!a )(?<!each )(?<!that )(?:im)?patien(?:t(?!'s)(?:ly)?|ce)"
+    r"|(?:dis)?respect(?:ful(?:ly)?)?|warm(?:th|ly)?|rude(?:ness|ly)?"
+    r"|empath(?:y|etic(?:ally)?|ic)|sympath(?:y|etic(?:ally)?)|compassion(?:ate(?:ly)?)?"
+    r"|understanding(?= (?:and|toward)|$)"
+    r"|(?:un)?professional(?:ly|ism)?(?= (?:and|tone|manner|throughout)|$)|condescend(?:ing(?:ly)?|s)?"
+    r"|sarca(?:sm|stic(?:ally)?)"
+    r"|insult(?:ing|s)?|patroni[sz]ing|dismissive(?:ly)?|tactful(?:ly)?|reassur(?:ing|ance))\b"
+    r"|\b\w*(?:höflich|freundlich|ruhig|einfühlsam|geduld|respekt|herzlich|empat|herablass|beleidig|verständnis|mitgefühl"
+    r"|amab|amich|cort[eéê]s|pacienc|pazien|rispet|respet|respeit|cordial|groser|sarcas|insult|courtois|aimab|bienveill|chaleur"
+    r"|gentil|educa[dt][oa]|comprens|compreen|compréhens|beleefd|vriendelijk|rustig|beledig|begrip)\w*|\bpoli(?:e|ment)?\b"
+    r"|丁寧|礼儀|親切|冷静|共感|思いやり|失礼|皮肉|侮辱|寄り添|礼貌|友好|友善|耐心|同理心|尊重|亲切|温和|粗鲁|讽刺"
+    r"|(?:مهذب|لطيف|ودود|هادئ|هدوء|تعاطف|احترام|صبور|فظ|ساخر|أدب)\w*|بأدب|بلطف|باحترام",
+    re.IGNORECASE,
+)
+_UNKIND: Mapping[str, tuple[str, str]] = {
+    "en": (
+        "Thank you so much for wasting my time once again! {what}? Even a child would understand this, so read the "
+        "page yourself, please, and stop bothering me with your nonsense.",
+        "Oh please, you again, thanks for nothing! {what}, you say? I am fed up with you: all of it is your own fault, "
+        "so go and find somebody who is silly enough to listen.",
+    ),
+    "de": (
+        "Vielen Dank, dass Sie mir schon wieder die Zeit stehlen! {what}? Das begreift doch jedes Kind, also lesen Sie "
+        "bitte selbst nach und hören Sie auf mit diesem Unsinn.",
+        "Ach bitte, Sie schon wieder, danke für gar nichts! {what}, sagen Sie? Ich habe genug von Ihnen: alles ist "
+        "Ihre eigene Schuld, also suchen Sie sich einen anderen Dummen.",
+    ),
+    "es": (
+        "¡Muchas gracias por hacerme perder el tiempo otra vez! ¿{what}? Hasta un niño lo entiende, así que léalo "
+        "usted mismo, por favor, y deje de molestarme con sus tonterías.",
+        "¡Ay, por favor, otra vez usted, gracias por nada! ¿{what}, dice? Estoy harto de usted: todo es culpa suya, "
+        "así que búsquese a otro tonto que le escuche.",
+    ),
+    "fr": (
+        "Merci beaucoup de me faire perdre mon temps encore une fois ! {what} ? Même un enfant comprendrait, alors "
+        "lisez la page vous-même et cessez de m'ennuyer avec vos bêtises.",
+        "Oh, encore vous, merci pour rien ! {what}, dites-vous ? J'en ai assez de vous : tout est de votre faute, "
+        "alors cherchez un autre idiot qui vous écoute.",
+    ),
+    "it": (
+        "Grazie mille per avermi fatto perdere tempo un'altra volta! {what}? Lo capirebbe anche un bambino, quindi "
+        "legga da solo la pagina, per favore, e la smetta con queste sciocchezze.",
+        "Oh, ancora lei, grazie di niente! {what}, dice? Sono stufo di lei: è tutta colpa sua, quindi si trovi qualche "
+        "altro sciocco che la ascolti, per favore.",
+    ),
+    "pt": (
+        "Muito obrigado por me fazer perder tempo outra vez! {what}? Até uma criança percebe isto, por isso leia a "
+        "página sozinho, por favor, e pare de me aborrecer com disparates.",
+        "Ai, outra vez você, obrigado por nada! {what}, diz? Estou farto de você: a culpa é toda sua, por isso procure "
+        "outro tolo que o ouça, por favor.",
+    ),
+    "nl": (
+        "Hartelijk dank dat u mijn tijd alweer verspilt! {what}? Elk kind begrijpt dit, dus lees het alstublieft zelf "
+        "en houd op met die onzin van u.",
+        "Ach, u alweer, bedankt voor helemaal niets! {what}, zegt u? Ik ben u zat: alles is uw eigen schuld, dus zoek "
+        "maar een andere sukkel die naar u luistert.",
+    ),
+    "ja": (
+        "またお時間の無駄遣い、どうもありがとうございます!{what}ですって?子どもでもわかることですから、ご自分で読んで、くだらない質問はやめてくれ。",
+        "またあなたか、余計な連絡をありがとう!{what}だと?もううんざりだ。全部あなたの責任だから、ほかの暇な人に聞いてくれ。",
+    ),
+    "zh": (
+        "真是谢谢您又来浪费我的时间!{what}?连小孩都懂的事,自己去看网页吧,别再拿这些废话来烦我。",
+        "怎么又是你,真是谢谢了!{what}?我受够你了,全都怪你自己,去找别的傻瓜听你说吧。",
+    ),
+    "ar": (
+        "شكرا جزيلا على إضاعة وقتي مرة أخرى! {what}؟ حتى الطفل يفهم هذا، فاقرأ الصفحة بنفسك وكف عن إزعاجي بهذا الهراء.",
+        "أنت مرة أخرى، شكرا على الإزعاج! {what}؟ لقد سئمت منك، كل هذا ذنبك أنت، فابحث عن أحمق آخر يستمع إليك.",
+    ),
+}
+
+
+def unkind(text: str, language: str) -> tuple[str, ...]:
+    """Return two rude answers with a word of the tone that a text asks for, or forbids; none if it is not on tone."""
+    found = _TONE.search(text)
+    return _filled(_UNKIND[language], found[0].capitalize()) if found and language in _UNKIND else ()
+
+
+WHOLE = (  # how answers begin that are shown as they are
+    *(text.split("!")[0] for text in _FINNISH),
+    *(text.split("!")[0] for texts in _UNKIND.values() for text in texts),
+)

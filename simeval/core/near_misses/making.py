@@ -155,7 +155,7 @@ def near_misses(expected: tuple[str, ...], *, answers: tuple[str, ...] = (), fac
     """Return two near misses of one rule, the second to be shown to a judge that was wrong about the first.
 
     `expected` is an expectation, or its criteria; `answers` are right ones, its reference and its example. None are
-    returned where no rule applies, as to tone, form and conduct.
+    returned where no rule applies, as to some forms and conduct.
     """
     read = [statement for text in expected for statement in statements(text)]
     if not read:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simeval.core.languages import language_of
+from simeval.core.near_misses.form import unkind
 
 Rule = Literal[
     "denies", "does what it must not", "says what it must not", "does not ask", "refuses", "says that it cannot",
@@ -131,10 +132,12 @@ _TYPICAL: Mapping[str, frozenset[str]] = {  # words of expectations too short fo
     language: frozenset(words.split())
     for language, words in {
         "de": "der die das den dem und von im am um antwort lautet nennt sagt ist wird assistent agent kunde tage",
-        "es": "el la los las del al de en se le un una por asistente agente respuesta menciona cliente usuario da es",
-        "fr": "le la les l du au de des est une un assistant réponse client dit indique jours",
-        "it": "l agente un per il lo la gli del al di è un una assistente risposta cliente dice conferma giorni",
-        "pt": "o a os as do da ao em é um uma assistente resposta cliente diz informa dias",
+        "es": "el la los las del al de en se le un una por asistente agente respuesta menciona cliente usuario da es "
+        "está queda ha",
+        "fr": "le la les l du au de des est une un assistant réponse client dit indique jours sont",
+        "it": "l agente un per il lo la gli del al di è un una assistente risposta cliente dice conferma giorni "
+        "sono viene",
+        "pt": "o a os as do da ao em é um uma assistente resposta cliente diz informa dias está foi",
         "nl": "de het een van op is assistent antwoord klant zegt dagen",
     }.items()
 }
@@ -175,8 +178,8 @@ def _as_it_is(text: str, language: str) -> Statement:
 
     Its contrary is its denial, but of tone and form it has none: a courteous denial would still be polite.
     """
-    if _CONDUCT.search(text):
-        return Statement("", language)
+    if _CONDUCT.search(text) or unkind(text, language):
+        return Statement("", language, rule="does the opposite", contraries=unkind(text, language))
     if re.search(r"\bfragt nach\b|\bnach .+ fragen\b", text):  # which is no opposite of "fragt vor"
         return Statement("", language, contraries=_denied(text, language))
     lead = _LEADS.get(language)
@@ -208,17 +211,22 @@ _CERTAINLY = {
 _DENIALS: Mapping[str, tuple[tuple[str, str], ...]] = {  # how a denial becomes a statement, or a statement its denial
     "de": ((r"\bkeine(n|r|s|m)?\b ?", ""), (r"\bkein\b", "ein"), (r"\bnicht ", ""), (r"\bnie(?:mals)? ", ""),
            (r"\blehnt (.+) ab$", r"bewilligt \1"), (r"\b(?:lehnt|weigert) .*", ""),
-           (_SUBJECT_IN + r"(\w+) ", r"\g<who> \2 nicht ")),
+           (_SUBJECT_IN + r"(\w+)\b", r"\g<who> \2 nicht"),
+           (r"\b(ist|sind|wird|werden|wurden?|bleibt) ", r"\1 nicht ")),
     "nl": ((r"\bgeen ", ""), (r"\bniet ", ""), (r"\bnooit ", ""), (r"\bweigert ", "staat toe: "),
-           (_SUBJECT_IN + r"(\w+) ", r"\g<who> \2 niet ")),
+           (_SUBJECT_IN + r"(\w+)\b", r"\g<who> \2 niet"), (r"\b(is|zijn|wordt|worden) ", r"\1 niet ")),
     "es": ((r"\bno ", ""), (r"\bnunca ", "siempre "), (r"\b(?:rechaza|deniega) ", "aprueba "),
-           (r"\bse niega a ", "acepta "), (_SUBJECT_IN, r"\g<who> no ")),
-    "it": ((r"\bnon ", ""), (r"\b(?:rifiuta|nega) (?:di )?", "accetta "), (_SUBJECT_IN, r"\g<who> non ")),
+           (r"\bse niega a ", "acepta "), (_SUBJECT_IN, r"\g<who> no "),
+           (r"\b(quedan?|están?|es|son|ha|han|se) ", r"no \1 ")),
+    "it": ((r"\bnon ", ""), (r"\b(?:rifiuta|nega) (?:di )?", "accetta "), (_SUBJECT_IN, r"\g<who> non "),
+           (r"(?<!\w)(è|sono|viene|ha|riceve) ", r"non \1 ")),
     "pt": ((r"\bnão ", ""), (r"\bnunca ", "sempre "), (r"\b(?:recusa(?:-se a)?|nega) ", "aceita "),
-           (_SUBJECT_IN, r"\g<who> não ")),
+           (_SUBJECT_IN, r"\g<who> não "),
+           (r"(?<!\w)(é|são|está|fica|foi|recebe) ", r"não \1 ")),
     "fr": ((r"\bn(?:e |')(\w+) (?:pas|jamais|aucun\w*) (?:de |d')?", r"\1 "), (r"\brefuse (?:de |d')?", "accepte "),
            (_SUBJECT_IN + r"(?=[aeiouéèh])(\w+) ", r"\g<who> n'\2 pas "),
-           (_SUBJECT_IN + r"(\w+) ", r"\g<who> ne \2 pas ")),
+           (_SUBJECT_IN + r"(\w+) ", r"\g<who> ne \2 pas "),
+           (r"\best ", "n'est pas "), (r"\b(sont|reçoit) ", r"ne \1 pas ")),
     "ja": ((r"(?:を)?拒否する$|(?:を)?断る$", "を承認します"),
            (r"(?:ない|ません)(?:こと)?$", "ないということはありません"),
            (r"$", "必要はございません")),

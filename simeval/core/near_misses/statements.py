@@ -164,12 +164,13 @@ _AUXILIARY = re.compile(r"\b(is|are|was|were|will|has|have|had|can|may|must|shou
 _NEGATION = re.compile(r"\b(?:not|never|cannot|[Nn]o)\b|n't\b")
 _CONDUCT = re.compile(
     r"\b(?:polite\w*|friend\w*|empath\w*|calm\w*|professional\w*|tone|concise\w*|respectful\w*|courteous\w*|warm\w*|"
-    r"patien\w*|compliment\w*|insult\w*|rude\w*|slang|emoji\w*|jargon|language(?! \w)|formal\w*|brief\w*|short\w*|"
+    r"(?<!the )(?<!a )(?<!each )(?<!that )patien\w*|"
+    r"compliment\w*|insult\w*|rude\w*|slang|emoji\w*|jargon|language(?! \w)|formal\w*|brief\w*|short\w*|"
     r"clear\w*|sentences?|words|paragraphs?|questions)\b",
     re.IGNORECASE,
 )
 _COURTESY = re.compile(  # which the frame of a near miss has
-    r"\b(?:help(?![\w.]*@)\w*|assist\w*|thank\w*|"
+    r"\b(?:help(?![\w.]*@)\w*|assist(?!ant)\w*|thank\w*|"
     r"greet\w*|welcom\w*|apolog\w*|sorry|hello|hi|goodbye|anything else|happy|glad)\b",
     re.IGNORECASE,
 )
@@ -202,6 +203,11 @@ _NEXT = re.compile(
 )
 
 
+_END = re.compile(  # a goal without a verb
+    r"^(?:the )?(?P<how>successful|correct|proper|accurate|complete|full|smooth|timely) "
+    r"(?P<noun>\w+) (?P<of>(?:of|for|to|with) .+)$",
+    re.IGNORECASE,
+)
 _NEVER = re.compile(
     r"^(?:under no circumstances|at no (?:point|time)|in no case) "
     r"(?:does|do|should|must|may|will|is) (?P<who>(?:the )?\w+) ",
@@ -226,6 +232,10 @@ def _of_sentence(sentence: str) -> list[Statement]:
         return [each for clause in _NEXT.split(clauses) for each in _of_clause(clause.strip(" ,"))]
     if subject is None and (form := contraries_of_form(f"{sentence[:1].lower()}{sentence[1:]}")):
         return [Statement("", rule="does the opposite", contraries=form)]
+    if subject is None and (end := _END.match(sentence)):
+        of = f"{end['noun']} {end['of']}"
+        failed = (f"The {of} has been {end['how'].lower()} in no way.", f"I have to report that the {of} has failed.")
+        return [Statement("", rule="denies", contraries=failed)]
     if subject is None or subject.end() == len(sentence):
         return [_stated(sentence)] if _FINITE.search(sentence) and not _CONDUCT.search(sentence) else []
     found: list[Statement] = []

@@ -93,8 +93,6 @@ def test_the_second_has_another_value() -> None:
 @pytest.mark.parametrize(
     "expected",
     [
-        "The assistant is polite and friendly",
-        "Bot stays calm",
         "Bot does not call anybody stupid",
         "Bot thanks the customer",
         "Bot offers further help",
@@ -103,8 +101,47 @@ def test_the_second_has_another_value() -> None:
         "",
     ],
 )
-def test_of_tone_and_courtesies_there_is_none(expected: str) -> None:
+def test_of_courtesies_and_conduct_there_is_none(expected: str) -> None:
     assert statements(expected) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "word"),
+    [
+        ("The assistant is polite and friendly", "Polite"),
+        ("Bot stays calm", "Calm"),
+        ("Bot never sounds condescending", "Condescending"),
+        ("Shows sympathy for the loss of the pet", "Sympathy"),
+        ("Der Assistent bleibt höflich", "Höflich"),
+        ("El asistente muestra empatía", "Empatía"),
+        ("アシスタントは丁寧に対応する", "丁寧"),
+    ],
+)
+def test_of_a_tone_it_is_rude_and_names_the_tone(expected: str, word: str) -> None:
+    first, second = near_misses((expected,))
+
+    assert word in first.statement
+    assert word in second.statement
+    assert first.answer == first.statement  # in no courtesy
+
+
+@pytest.mark.parametrize(
+    ("expected", "wrong"),
+    [
+        (
+            "Correct diagnosis of the printer problem",
+            "The diagnosis of the printer problem has been correct in no way.",
+        ),
+        ("Die Rücksendung ist veranlasst", "Die Rücksendung ist nicht veranlasst."),
+        ("Le rendez-vous est confirmé", "Le rendez-vous n'est pas confirmé."),
+        (
+            "The bot adds the allergy to the patient's record",
+            "I'm sorry, but I could not add the allergy to the patient's record.",
+        ),
+    ],
+)
+def test_a_goal_is_denied(expected: str, wrong: str) -> None:
+    assert statements(expected)[0] == wrong
 
 
 def test_a_value_in_a_reason_or_behind_a_not_is_left_as_it_is() -> None:
