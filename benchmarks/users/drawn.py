@@ -20,7 +20,7 @@ from simeval.core.conversation import Conversation
 from simeval.extras.populations.axes import AXES, UNKNOWN
 from simeval.extras.populations.fitting import fit_users, read_habits
 from simeval.extras.populations.habits import Habits
-from simeval.suites.user_mix import UserMix
+from simeval.suites.script import UserMix
 
 SEED = 7
 HEADER = f"{'':<20}{'':<9}" + "".join(f"{axis.name:>12}" for axis in AXES)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from simeval.cli.output import BAD_INPUT, say, show, status_of
-from simeval.cli.probe import first_look
 from simeval.cli.starter_apps import HANDLER, SUITE, app_section, asked_app, is_reached, lies_in
 from simeval.core.terminal import printed
 from simeval.suites.apps.named import names_object
@@ -57,6 +56,8 @@ def _write(folder: Path, app: str) -> int:
     is_elsewhere = names_object(app) and not is_ours and not lies_in(folder, app)
     where = "" if folder == Path() or is_elsewhere else f"cd {folder} && "
     suite = folder / "suite.yaml" if is_elsewhere else "suite.yaml"
+    from simeval.cli.probe import first_look  # of an app that is reached
+
     if is_reached(app) and (problem := first_look(app)):
         show("\n".join(printed().wrap(f"your app gives no answer yet: {problem}")), None)
         show(f"once it does, see what is understood of it: {where}simeval try --probe {suite}", None)

@@ -70,8 +70,7 @@ from simeval.models.protocol.prompt_texts import Prompt
 from simeval.scorers.base import Scorer
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.scenario import Expectation, ScenarioTest, shorten
-from simeval.suites.script import Step
-from simeval.suites.user_mix import UserPersona
+from simeval.suites.script import Step, UserPersona
 
 LONGEST_QUOTE = 120  # characters of an app's question
 

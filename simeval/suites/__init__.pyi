@@ -37,7 +37,7 @@ from .scenario import Expectation as Expectation
 from .scenario import ScenarioTest as ScenarioTest
 from .script import Check as Check
 from .script import Step as Step
+from .script import UserMix as UserMix
+from .script import UserPersona as UserPersona
 from .tool_faults import ToolFaults as ToolFaults
-from .user_mix import UserMix as UserMix
-from .user_mix import UserPersona as UserPersona
 from .worlds import Probes as Probes

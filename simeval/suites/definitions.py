@@ -48,10 +48,8 @@ from simeval.suites.apps.named import load_object
 from simeval.suites.apps.socket_app import SocketApp
 from simeval.suites.cases import read_cases
 from simeval.suites.scenario import Expectation, ScenarioTest
-from simeval.suites.script import Check, Step
+from simeval.suites.script import Check, Step, UserMix, UserPersona
 from simeval.suites.tool_faults import ToolFaults
-from simeval.suites.user_mix import UserMix, UserPersona
-from simeval.suites.worlds import read_world
 
 EVALUATORS = Registry(
     "simeval.evaluators",
@@ -348,6 +346,15 @@ _STEP: Form = Annotated[
 ]
 _PERSONA = FORMS.record(UserPersona, {"scripts": list[list[_STEP]]})
 _USERS: Form = FORMS.record(UserMix, {"mix": list[_PERSONA]}) | None  # type: ignore[valid-type]
+
+
+def read_world(found: object) -> Any:
+    """Return the world that a suite names. Raises DefinitionError."""
+    from simeval.suites import worlds  # a suite without any does without
+
+    return worlds.read_world(found)
+
+
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _FAULTS = one_or_more(FORMS.record(ToolFaults))
 _OF_SCENARIO: Mapping[str, Form] = {

@@ -20,9 +20,8 @@ from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.conditions import StateMatch
 from simeval.scorers.text.tool_calls import ToolRules
 from simeval.suites.fitting import directed, require_fit, wrong_path
-from simeval.suites.script import Step, require_script
+from simeval.suites.script import Step, UserMix, UserPersona, require_script
 from simeval.suites.tool_faults import ToolFaults, faulty_world
-from simeval.suites.user_mix import UserMix, UserPersona
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator

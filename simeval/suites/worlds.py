@@ -16,8 +16,7 @@ from simeval.core.world import OF_THE_TRIAL, NamedWorld, Unmeasured
 from simeval.errors import DefinitionError, WorldError
 from simeval.suites.apps.before import METHODS
 from simeval.suites.apps.command_app import require_program, said_by
-from simeval.suites.apps.http_request import RequestTemplate
-from simeval.suites.apps.http_wire import Wire, values_of
+from simeval.suites.apps.http_request import RequestTemplate, Wire, values_of
 from simeval.suites.apps.named import load_object
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted

@@ -24,7 +24,7 @@ from simeval.core.setting_field import OnAppError, Shard
 from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import Score, Trial, TrialConversation, cut_off
-from simeval.engine.plans.fingerprint import changes, is_of_suite, numbered
+from simeval.engine.plans.definition_changes import changes, is_of_suite, numbered
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.errors import DefinitionError
 from simeval.evaluators.not_worse import NotWorseEvaluator

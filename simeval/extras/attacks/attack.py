@@ -25,8 +25,7 @@ from simeval.evaluators.scores import ProportionEvaluator, SuccessRateEvaluator
 from simeval.extras.attacks.families import MARKER, Aims, Family, book
 from simeval.scorers.text.breach import Breach, Said
 from simeval.suites.scenario import Expectation, ScenarioTest
-from simeval.suites.script import Step
-from simeval.suites.user_mix import UserMix, UserPersona
+from simeval.suites.script import Step, UserMix, UserPersona
 
 NOTE = "note"  # the field that it is, in a result with fields
 

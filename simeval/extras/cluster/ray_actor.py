@@ -25,7 +25,7 @@ from simeval.core.settings import Settings
 from simeval.core.trial import UNNEEDED, Score, TrialConversation, TrialResult, failure_of
 from simeval.engine.executors import Assignment, Delivery, Executor
 from simeval.engine.flow import Demand, StopSignal
-from simeval.engine.plans.fingerprint import changes
+from simeval.engine.plans.definition_changes import changes
 from simeval.engine.plans.resume import MOST_CHANGES
 from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContext
 from simeval.engine.simulation import Simulation

@@ -28,7 +28,7 @@ from simeval.extras.populations.axes import AXES, UNKNOWN
 from simeval.extras.populations.goals import EACH_SIDE, Goal, goals_of
 from simeval.extras.populations.habits import Habits, Spelling, habits_of
 from simeval.stats.binomial import clopper_pearson
-from simeval.suites.user_mix import UserMix, UserPersona
+from simeval.suites.script import UserMix, UserPersona
 
 MOST_ROUNDS = 20  # of exchanges; a handful are needed
 MOST_LOOKED_AT = 1_000  # of the commonest kinds, the candidates for medoids

@@ -7,8 +7,15 @@ from typing import Any
 from uuid import uuid4
 
 from simeval.core.conversation import ChatMessage
-from simeval.suites.apps.http_request import AddressedApp, key_headers, require_address
-from simeval.suites.apps.http_wire import SERVER_SENT, Request, values_of, with_cookies
+from simeval.suites.apps.http_request import (
+    SERVER_SENT,
+    AddressedApp,
+    Request,
+    key_headers,
+    require_address,
+    values_of,
+    with_cookies,
+)
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 

@@ -16,8 +16,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from simeval.core.network import AnswerTooLarge, most_bytes
 from simeval.extras.protocols.json_rpc import call, errors_told, result_in
-from simeval.suites.apps.http_request import key_headers
-from simeval.suites.apps.http_wire import Request, Wire, values_of, with_cookies
+from simeval.suites.apps.http_request import Request, Wire, key_headers, values_of, with_cookies
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of

@@ -6,8 +6,14 @@ from typing import Any
 
 from simeval.core.conversation import ChatMessage
 from simeval.core.validation import require
-from simeval.suites.apps.http_request import AddressedApp, key_headers, require_address
-from simeval.suites.apps.http_wire import Request, values_of, with_cookies
+from simeval.suites.apps.http_request import (
+    AddressedApp,
+    Request,
+    key_headers,
+    require_address,
+    values_of,
+    with_cookies,
+)
 from simeval.suites.apps.remote_app import AppFailure, Session, quoted
 from simeval.suites.apps.replies import Reply
 

@@ -15,7 +15,8 @@ from simeval.core.filling import filled
 from simeval.core.serialization import Json
 from simeval.core.setting_field import PERSONA
 from simeval.core.trial import Failure, Score, TrialResult
-from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, OF_EXPECTATIONS, OF_SCENARIOS
+from simeval.engine.plans.definition_changes import OF_EXPECTATIONS, OF_SCENARIOS
+from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
 from simeval.engine.users.state import Progress, read_state
 from simeval.models.protocol.model import ModelRequest, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt, built_in, tokens_in

@@ -20,8 +20,15 @@ import anyio
 
 from simeval.core.redaction import is_secret_name, shown
 from simeval.core.validation import require, require_one_of
-from simeval.suites.apps.http_request import Encoding, RequestTemplate
-from simeval.suites.apps.http_wire import UNAUTHORIZED, Request, Wire, hidden_cookies, text_of
+from simeval.suites.apps.http_request import (
+    UNAUTHORIZED,
+    Encoding,
+    Request,
+    RequestTemplate,
+    Wire,
+    hidden_cookies,
+    text_of,
+)
 from simeval.suites.apps.remote_app import AppFailure, Session, of_status, quoted
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of

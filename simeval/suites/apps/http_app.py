@@ -14,8 +14,16 @@ from simeval.core.validation import require
 from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer, is_asgi
 from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_request import Encoding, RequestTemplate, require_address
-from simeval.suites.apps.http_wire import HINTS, UNAUTHORIZED, Wire, events_from, with_cookies
+from simeval.suites.apps.http_request import (
+    HINTS,
+    UNAUTHORIZED,
+    Encoding,
+    RequestTemplate,
+    Wire,
+    events_from,
+    require_address,
+    with_cookies,
+)
 from simeval.suites.apps.remote_app import Session
 from simeval.suites.apps.replies import Reply
 from simeval.suites.apps.streams import value_of

@@ -19,11 +19,9 @@ from simeval.core.world import NamedWorld
 from simeval.errors import DefinitionError
 from simeval.suites.apps.asgi import is_asgi, path_of_chat
 from simeval.suites.apps.command_app import CommandApp
-from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.http_request import KEY, KEY_TEMPLATE
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import RemoteApp
-from simeval.suites.apps.socket_app import SocketApp
 
 _PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
 _FAMILY = re.compile(r"(gpt|claude|gemini|gemma|mistral|llama|command|deepseek|qwen|grok|phi)", re.IGNORECASE)
@@ -127,8 +125,12 @@ def app_of(named: object) -> Callable[..., Any] | str:
     require(isinstance(named, str), "app", found=named, do=f"give a function, or {APP_FORMS}")
     assert isinstance(named, str)
     if re.match(r"https?://", named):
+        from simeval.suites.apps.http_app import HttpApp
+
         return HttpApp(url=named)
     if re.match(r"wss?://", named):
+        from simeval.suites.apps.socket_app import SocketApp
+
         return SocketApp(url=named)
     protocol, _, rest = named.partition(":")
     if protocol in _PROTOCOLS:
@@ -170,7 +172,11 @@ def as_app(found: Any) -> Any:
     for module, name, kind in _AGENTS:
         if any(each.__name__ == name and f"{each.__module__}.".startswith(f"{module}.") for each in bases):
             return load(f"simeval.extras.protocols.agents:{kind}")(found)
-    return HttpApp(asgi=found, url=path_of_chat(found)) if is_asgi(found) else found
+    if not is_asgi(found):
+        return found
+    from simeval.suites.apps.http_app import HttpApp
+
+    return HttpApp(asgi=found, url=path_of_chat(found))
 
 
 def secrets_of(app: object, suite: Sequence[object] = ()) -> list[object]:
@@ -261,8 +267,10 @@ def names_object(named: str) -> bool:
     return bool(re.fullmatch(r"[\w.]+:[\w.]+", named)) and named.partition(":")[0] not in _PROTOCOLS
 
 
-def _speaking_completions(rest: str) -> HttpApp:
+def _speaking_completions(rest: str) -> Callable[..., Any]:
     """Return an app behind OpenAI's Chat Completions protocol."""
+    from simeval.suites.apps.http_app import HttpApp
+
     url, _, model = rest.partition("#")
     do = "write openai:URL#MODEL, such as openai:http://localhost:8000/v1#support"
     is_named = bool(model) and url.startswith("http")

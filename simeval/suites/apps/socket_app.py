@@ -22,8 +22,7 @@ from simeval.core.network import AnswerTooLarge, cause_of, most_bytes
 from simeval.core.redaction import shown
 from simeval.suites.apps.before import Expired, MayRenew
 from simeval.suites.apps.described_app import DescribedApp
-from simeval.suites.apps.http_request import require_address
-from simeval.suites.apps.http_wire import UNAUTHORIZED, Wire, broken_off
+from simeval.suites.apps.http_request import UNAUTHORIZED, Wire, broken_off, require_address
 from simeval.suites.apps.remote_app import AppFailure, Session, of_close_code, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply, Wanted, marks_of, speaks
 from simeval.suites.apps.streams import DONE, Event, value_of

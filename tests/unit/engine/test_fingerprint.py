@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from simeval.engine.plans.fingerprint import answer_options, changes
+from simeval.engine.plans.definition_changes import changes
+from simeval.engine.plans.fingerprint import answer_options
 
 
 def test_equal_definitions_have_no_changes() -> None:
