@@ -1,6 +1,7 @@
 """`standard: people`: a run judges, people label the trials that are dealt, and `agree` gives the verdict."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,14 +42,21 @@ async def app(message, state):
 IsGood = Callable[[LabelItem], bool | None]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of eighty trials in the store, of which the judge fails one in sixteen."""
-    (tmp_path / "suite.yaml").write_text(SUITE)
-    (tmp_path / "shop.py").write_text(APP.format(every=16))
-    run = simeval(tmp_path, "run", "suite.yaml", "--seed", "1", "--concurrency", "1", "--json", "run.json", "-q")
+    folder = tmp_path_factory.mktemp("evaluated")
+    (folder / "suite.yaml").write_text(SUITE)
+    (folder / "shop.py").write_text(APP.format(every=16))
+    run = simeval(folder, "run", "suite.yaml", "--seed", "1", "--concurrency", "1", "--json", "run.json", "-q")
     assert run.returncode == 1, run.stderr
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(evaluated: Path, tmp_path: Path) -> Path:
+    """A copy of the run, to be labelled."""
+    return Path(shutil.copytree(evaluated, tmp_path / "evaluated"))
 
 
 def labelled(folder: Path, is_good: IsGood, *, most: int | None = None) -> tuple[Any, int]:

@@ -95,7 +95,7 @@ def python(folder: Path, code: str) -> "subprocess.CompletedProcess[str]":
 
 def forks(environment: Mapping[str, str]) -> bool:
     """Return whether a fork does what a process with these further variables does."""
-    return FORKS and not any(name.startswith(OF_PYTHONS_START) for name in environment)
+    return FORKS and not any(name.startswith(OF_PYTHONS_START) for name in environment.keys() - {"PYTHONIOENCODING"})
 
 
 @contextmanager
