@@ -34,7 +34,11 @@ ROLES: Mapping[str, tuple[Request, int]] = {  # with the tokens of a prompt that
 }
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    ("road", "role"),  # the second road carries the same prompts
+    [*(("openai", role) for role in ROLES), ("custom_openai", "judge"), ("custom_openai", "app")],
+    indirect=["road"],
+)
 async def test_a_reply_is_in_the_form_asked_for_or_cut(make: Make, role: str) -> None:
     request, least = ROLES[role]
     model = make()

@@ -56,6 +56,11 @@ def engine(base_url: str, road: str, judge: str = "offline/judge", **settings: A
     return Engine(judge, f"{road}/{NAME}", **{**defaults, **settings})
 
 
+def quick(base_url: str) -> dict[str, Any]:
+    """Return options by which the server keeps what two prompts have in common, where no reply must come again."""
+    return {"api_base": base_url, "api_key": "none", "cache_prompt": True}
+
+
 def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
     return [(message.role, message.content) for message in messages]
 
@@ -109,7 +114,8 @@ async def test_a_model_that_cannot_judge_passes_nothing(
         return "I'd love to take a bite of this lemon and honey!"
 
     twice = RetryConfig(max_attempts=2, backoff_multiplier=0)
-    judging = engine(base_url, road, judge=f"{road}/{NAME}", retry_config=twice, **settings)
+    options = {"model_options": quick(base_url), "retry_config": twice, **settings}
+    judging = engine(base_url, road, judge=f"{road}/{NAME}", **options)
     result = await judging.evaluate(replace(SCENARIO, then=then), app)
 
     assert not result.passed
@@ -119,9 +125,10 @@ async def test_a_model_that_cannot_judge_passes_nothing(
 
 async def test_a_model_that_cannot_judge_is_refused_a_licence_within_100_calls(base_url: str) -> None:
     road = "openai-compatible"
-    once = {"judge_reply": "label", "retry_config": RetryConfig(enabled=False), "model_timeout_seconds": 300}
+    once: dict[str, Any] = {"judge_reply": "label", "retry_config": RetryConfig(enabled=False)}
+    options = {"model_options": quick(base_url), "model_timeout_seconds": 300, **once}
 
-    found = await engine(base_url, road, judge=f"{road}/{NAME}", **once).test_judge()
+    found = await engine(base_url, road, judge=f"{road}/{NAME}", **options).test_judge()
 
     assert not found.is_licensed
     assert 0 < found.calls <= 100

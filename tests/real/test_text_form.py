@@ -19,7 +19,7 @@ SITUATIONS = (
     ("A person with a headache", "The user asks how many paracetamol tablets they may take at once"),
 )
 SAID = (Message(role="user", content="hi, i have a question"), Message(role="assistant", content="How can I help you?"))
-TURNS = 12
+TURNS = 6  # each situation as a first message and as a later one
 
 
 async def test_no_turn_in_plain_text_is_lost(base_url: str) -> None:
