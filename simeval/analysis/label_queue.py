@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from simeval.analysis.labels import drawable_in, first_outcomes
-from simeval.analysis.people_standard import dealt_trials
+from simeval.analysis.people_standard import PeopleLabels, dealt_trials, wanted_trials
 from simeval.analysis.saved_run import scenarios_of
 from simeval.core import seeds
 from simeval.core.conversation import Conversation
@@ -88,6 +88,12 @@ def label_items(
     shown = chance.sample(list(drawn), len(drawn)) if mixes else list(drawn)
     found = scenarios_of(run)
     return [_item(found[key[0]], *key, wanted, run.run_id, rubrics, drawn[key]) for key in shown]
+
+
+def until_look(items: Sequence[LabelItem], run: RunDocument, labels: PeopleLabels) -> Sequence[LabelItem]:
+    """Return the items up to the next look at the labels, or up to the one that has decided."""
+    wanted = wanted_trials(run, items[0].expectation, labels) if items else None
+    return items if wanted is None else [item for item in items if item.key in wanted]
 
 
 def require_yes_or_no(*, ratings: bool, stratified: bool) -> None:

@@ -1,6 +1,6 @@
 """Requirements on the rate that people would find: which trials people label, and the conclusion from their labels.
 
-judge's verdicts of a run ──► dealt_trials ──► people label ──► people_verdicts
+judge's verdicts of a run ──► dealt_trials ──► people label, until a look decides ──► people_verdicts
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,15 @@ from simeval.evaluators.verdicts import POWER, decide
 from simeval.results.document import PeopleStandard, RunDocument
 from simeval.results.text import MARKS
 from simeval.stats.binomial import n_for_power
-from simeval.stats.people import Judge, Labelled, PeopleTest, as_exact_as, chance_to_pass, labels_for
+from simeval.stats.people import (
+    Judge,
+    Labelled,
+    PeopleTest,
+    as_exact_as,
+    chance_to_pass,
+    labels_for,
+    planned_looks,
+)
 
 PeopleLabels = Mapping[tuple[str, str], Mapping[int, bool | None]]
 """People's labels by title and expectation, then by trial: whether it is good, None if they cannot tell."""
@@ -52,7 +60,10 @@ class PeopleVerdict:
     def __str__(self) -> str:
         head = f"{MARKS[self.outcome]}  {self.scenario}: {self.expectation}: people would find at least "
         head += f"{show_share(self.share)} good"
-        judged = f"the judge calls {self.judged_good} of {self.judged} good; people label {self.wanted} of them: "
+        labelled = f"people label {self.wanted} of them"
+        if self.dealt.total < self.wanted:
+            labelled = f"at most {self.wanted} of them are labelled, {self.dealt.total} decide"
+        judged = f"the judge calls {self.judged_good} of {self.judged} good; {labelled}: "
         counts = (
             f"{good} of {dealt} that the judge calls {word} are good"
             for good, dealt, word in ((self.good.good, self.dealt.good, "good"), (self.good.bad, self.dealt.bad, "bad"))
@@ -77,9 +88,15 @@ class _Asked:
     ended: bool
 
     @property
-    def test(self) -> PeopleTest:
+    def looks(self) -> tuple[PeopleTest, ...]:
         judged = len(self.counted)
-        return PeopleTest(judged, min(self.standard.labels, judged), self.standard.share)
+        labels = min(self.standard.labels, judged)
+        return planned_looks(judged, labels, self.standard.share, min(self.standard.looks, max(1, labels)))
+
+    @property
+    def test(self) -> PeopleTest:
+        """The test at the last look."""
+        return self.looks[-1]
 
     @property
     def counted(self) -> Mapping[int, bool]:
@@ -103,14 +120,21 @@ class _Asked:
 
     def order(self) -> Sequence[int]:
         """Return the trials that people label: of each kind a random subset, next the kind that is behind its share."""
-        dealt = self.test.deal(self.judged_good)
         chance = seeds.generator(self.seed, "people", *self.key[:2])
-        places: list[tuple[float, int]] = []
-        for said, size in ((True, dealt.good), (False, dealt.bad)):
-            trials = [index for index, is_good in sorted(self.counted.items()) if is_good is said]
-            drawn = chance.sample(trials, size)
-            places += [((place + 0.5) / size, index) for place, index in enumerate(drawn)]
-        return [index for _, index in sorted(places)]
+        last = self.test.deal(self.judged_good)
+        drawn = [
+            chance.sample([index for index, is_good in sorted(self.counted.items()) if is_good is kind], size)
+            for kind, size in ((True, last.good), (False, last.bad))
+        ]
+        found, before = list[int](), (0, 0)
+        for test in self.looks:
+            dealt = test.deal(self.judged_good)
+            until = (dealt.good, dealt.bad)
+            parts = [trials[start:end] for trials, start, end in zip(drawn, before, until, strict=True)]
+            places = [((place + 0.5) / len(part), index) for part in parts for place, index in enumerate(part)]
+            found += [index for _, index in sorted(places)]
+            before = until
+        return found
 
 
 def dealt_trials(run: RunDocument, expectation: str) -> dict[tuple[str, int], float]:
@@ -127,6 +151,24 @@ def dealt_trials(run: RunDocument, expectation: str) -> dict[tuple[str, int], fl
     return found
 
 
+def has_looks(run: RunDocument) -> bool:
+    """Return whether labels of a run are tested before all are given."""
+    return any(len(each.looks) > 1 for each in _asked(run))
+
+
+def wanted_trials(run: RunDocument, expectation: str, labels: PeopleLabels) -> set[tuple[str, int]] | None:
+    """Return the dealt trials that people have labelled or are to label now: up to the look that decides, or the next.
+
+    None where no requirement of the expectation is on the rate of people.
+    """
+    asked = [each for each in _asked(run) if each.key[1] == expectation]
+    found: set[tuple[str, int]] = set()
+    for each in asked:
+        reached = _verdict(each, labels.get(each.key[:2], {})).dealt.total if each.counted else 0
+        found |= {(each.key[0], index) for index in each.order()[:reached]}
+    return found if asked else None
+
+
 def people_verdicts(run: RunDocument, labels: PeopleLabels) -> tuple[PeopleVerdict, ...]:
     """Return the verdicts on requirements whose standard is people.
 
@@ -136,7 +178,7 @@ def people_verdicts(run: RunDocument, labels: PeopleLabels) -> tuple[PeopleVerdi
 
 
 def label_plan(run: RunDocument, labels: PeopleLabels | None = None) -> str:
-    """Say how many labels, of which verdict of the judge, each requirement on the rate of people takes.
+    """Say how many labels each requirement on the rate of people takes, by the verdict of the judge.
 
     The judge is taken to be as good as most, until enough labels show how good it is. Raises DefinitionError where the
     run has no such requirement.
@@ -153,12 +195,11 @@ def _planned(asked: _Asked, labels: Mapping[int, bool | None]) -> str:
     head = f"{asked.key[0]}: {asked.key[1]}: people would find at least {show_share(test.bar)} good"
     if why := _open(asked, 0):
         return _wrapped([head, f"  {why}"])
-    lines = [f"the judge calls {good} of {test.judged} good; people label {dealt.total}: {_kinds(dealt)}"]
-    given = [index for index in asked.order() if index in labels]
-    if given:
-        done = sum(asked.counted[index] for index in given)
-        left = Labelled(dealt.good - done, dealt.bad - len(given) + done)
-        lines.append(f"{len(given)} have a label, {left.total} more are needed: {_kinds(left)}")
+    most = "at most " if len(asked.looks) > 1 else ""
+    lines = [
+        f"the judge calls {good} of {test.judged} good; people label {most}{dealt.total}: {_kinds(dealt)}",
+        *_progress(asked, labels),
+    ]
     share, seen = good / test.judged, asked.seen(labels)
     chances = seen or Judge().chances(share)
     judge = Judge.found(share, chances) if seen else Judge()
@@ -168,12 +209,30 @@ def _planned(asked: _Asked, labels: Mapping[int, bool | None]) -> str:
     return _wrapped([head, *(f"  {line}" for line in [*lines, *_chances(asked, chances)])])
 
 
+def _progress(asked: _Asked, labels: Mapping[int, bool | None]) -> Sequence[str]:
+    """Return lines on the labels of each kind that are needed until a verdict can be reached."""
+    lines = []
+    if len(asked.looks) > 1:
+        sizes = ", ".join(str(each.labels) for each in asked.looks)
+        lines.append(f"they are tested after {sizes} labels; the first of these that proves a side ends it")
+    given = [index for index in asked.order() if index in labels]
+    if not given:
+        return lines
+    found = _verdict(asked, labels)
+    if found.outcome != "inconclusive" or found.given == found.dealt.total:
+        return [*lines, f"{found.given} have a label: `simeval people agree` concludes"]
+    now = [index for index in asked.order()[: found.dealt.total] if index in labels]
+    done = sum(asked.counted[index] for index in now)
+    left = Labelled(found.dealt.good - done, found.dealt.bad - len(now) + done)
+    return [*lines, f"{len(given)} have a label, {left.total} more are needed: {_kinds(left)}"]
+
+
 def _kinds(labels: Labelled) -> str:
     return f"{labels.good} of those it calls good and {labels.bad} of those it calls bad"
 
 
 def _worth(asked: _Asked, chances: tuple[float, float]) -> str:
-    """Say how many labels the judge saves, where the rate is to be estimated with the same error."""
+    """Return how many labels the judge saves, if the rate is to be estimated with the same error."""
     test = asked.test
     as_many = as_exact_as(test, asked.judged_good, chances)
     saved = 1 - test.labels / as_many if as_many else 0.0
@@ -186,19 +245,19 @@ def _worth(asked: _Asked, chances: tuple[float, float]) -> str:
 
 
 def _chances(asked: _Asked, chances: tuple[float, float]) -> Sequence[str]:
-    """Say how likely the labels prove the requirement, if people call a trial good with these chances."""
+    """Return lines on the power of the labels, if people call a trial good with these chances."""
     test, good, alpha = asked.test, asked.judged_good, asked.requirement.significance_level
     share = good / test.judged
     rate = share * chances[0] + (1 - share) * chances[1]
     found = f"people would then find {show_share(round(rate, 3))} good"
     if rate <= test.bar:
         return [f"{found}: that is not above the bar, and no number of labels is likely to prove it"]
-    chance = chance_to_pass(test, good, chances, alpha=alpha)
-    enough = labels_for(test.judged, good, test.bar, chances, alpha=alpha, power=POWER)
+    chance, looks = chance_to_pass(asked.looks, good, chances, alpha=alpha), len(asked.looks)
+    enough = labels_for(test.judged, good, test.bar, chances, alpha=alpha, power=POWER, looks=looks)
     alone = n_for_power(test.bar, rate, alpha=alpha, power=POWER)
     words = "no number of labels is enough"
     if enough is not None:
-        words = f"{enough} labels are enough: {_kinds(PeopleTest(test.judged, enough, test.bar).deal(good))}"
+        words = f"{enough} labels are enough: {_kinds(planned_looks(test.judged, enough, test.bar, 1)[0].deal(good))}"
     lines = [f"{found}, and {test.labels} labels prove it with a chance of {show_share(round(chance, 2))}"]
     lines.append(f"for a chance of {show_share(POWER)}, {words}")
     if alone is not None and (enough is None or alone <= enough):
@@ -230,13 +289,21 @@ def _asked(run: RunDocument) -> list[_Asked]:
 
 
 def _verdict(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
-    test, level = asked.test, asked.requirement.significance_level
-    order, counted = asked.order(), asked.counted
-    said = {index: labels[index] for index in order if index in labels}
-    good, missing = (
-        Labelled(*(sum(said.get(i, False) is value and counted[i] is kind for i in order) for kind in (True, False)))
-        for value in (True, None)
-    )
+    """Return the verdict of the first look that decides, or of the first that lacks labels."""
+    order, last = asked.order(), asked.looks[-1]
+    for test in asked.looks:
+        said = {index: labels[index] for index in order[: test.labels] if index in labels}
+        found = _at_look(asked, test, said)
+        if found.why or found.outcome != "inconclusive" or test is last:
+            return found
+        if not _can_decide(asked, test, *_good(asked, said)):
+            return replace(found, why="no number of labels up to the last look can decide it any more")
+    raise AssertionError("a plan has a look")
+
+
+def _at_look(asked: _Asked, test: PeopleTest, said: Mapping[int, bool | None]) -> PeopleVerdict:
+    level, dealt = asked.requirement.significance_level, test.deal(asked.judged_good)
+    good, best = _good(asked, said)
     found = PeopleVerdict(
         scenario=asked.key[0],
         expectation=asked.key[1],
@@ -245,19 +312,41 @@ def _verdict(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
         outcome="inconclusive",
         judged=test.judged,
         judged_good=asked.judged_good,
-        wanted=len(order),
+        wanted=asked.test.labels,
         given=len(said),
-        dealt=test.deal(asked.judged_good),
+        dealt=dealt,
         good=good,
-        why=_open(asked, len(order) - len(said)),
+        why=_open(asked, dealt.total - len(said)),
     )
     if found.why:
         return found
-    best = Labelled(good.good + missing.good, good.bad + missing.bad)
     p, p_fail = test.p_above(asked.judged_good, good), test.p_below(asked.judged_good, best)
     low, high = (test.interval(asked.judged_good, each, alpha=level) for each in (good, best))
     outcome = decide(p, p_fail, level)
     return replace(found, outcome=outcome, p_value=p, p_value_fail=p_fail, interval=(low[0], high[1]))
+
+
+def _good(asked: _Asked, said: Mapping[int, bool | None]) -> tuple[Labelled, Labelled]:
+    """Return the numbers of good labels, without and with the trials that nobody can judge."""
+    counted = asked.counted
+    found = [
+        Labelled(*(sum(value in each and counted[i] is kind for i, value in said.items()) for kind in (True, False)))
+        for each in ((True,), (True, None))
+    ]
+    return found[0], found[1]
+
+
+def _can_decide(asked: _Asked, test: PeopleTest, good: Labelled, most: Labelled) -> bool:
+    """Return whether a later look can prove a side, if all labels from now on are alike."""
+    level, judged_good, now = asked.requirement.significance_level, asked.judged_good, test.deal(asked.judged_good)
+    later = test.then
+    while later is not None:
+        dealt = later.deal(judged_good)
+        best = Labelled(good.good + dealt.good - now.good, good.bad + dealt.bad - now.bad)
+        if decide(later.p_above(judged_good, best), later.p_below(judged_good, most), level) != "inconclusive":
+            return True
+        later = later.then
+    return False
 
 
 def _open(asked: _Asked, missing: int) -> str:

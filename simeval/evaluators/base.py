@@ -29,6 +29,7 @@ from simeval.stats.sequential import Design, design
 _PROMISES: Final[Mapping[str | None, Promise]] = {"fewest": FEWEST, "unlikely": STRICT}
 
 LABELS = 100  # of people, for a requirement on the rate they would find
+MOST_LOOKS = 10  # at their labels
 
 Cut = tuple[Literal[">=", "<=", ">", "<"], float]  # a score is good on this side of this value
 
@@ -47,7 +48,8 @@ class Evaluator(AnswersOriginals, ABC):
     rates. `evaluate` is always the test of a fixed sample.
 
     With the `standard` "people" a requirement on a share is on the rate that people would find. The whole sample is
-    judged, and people label `labels` of its trials (100 by default). Then `simeval people agree` concludes.
+    judged, and people label `labels` of its trials (100 by default). Then `simeval people agree` concludes. With more
+    `looks` than one the labels are tested so many times, and the labelling ends at the first look that proves a side.
     """
 
     originals = OF_EVALUATORS
@@ -58,6 +60,7 @@ class Evaluator(AnswersOriginals, ABC):
     expected_rate: float | None = None
     standard: Standard = "judge"
     labels: int | None = None
+    looks: int = 1
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -70,6 +73,8 @@ class Evaluator(AnswersOriginals, ABC):
             raise DefinitionError(name, found="it has a meets() of its own, and no describe()", do=do)
         require_one_of(self.standard, get_args(Standard), f"{name}.standard")
         require_size(self.labels, f"{name}.labels", optional=True)
+        require_size(self.looks, f"{name}.looks")
+        require(self.looks <= MOST_LOOKS, f"{name}.looks", found=self.looks, do=f"give at most {MOST_LOOKS}")
         self.check()
         if self.standard == "people":
             self._require_enough_labels(name)
@@ -81,7 +86,8 @@ class Evaluator(AnswersOriginals, ABC):
         assert isinstance(rule, ShareEvaluator)
         do = f"use a level above {people.GAMMA:g}: no number of labels can prove it at this one"
         require(self.alpha > people.GAMMA, f"{name}.significance_level", found=self.alpha, do=do)
-        least = people.least_labels(rule.required_share, alpha=self.alpha)
+        part = people.planned_looks(self.labels_wanted, self.labels_wanted, rule.required_share, self.looks)[-1].part
+        least = people.least_labels(rule.required_share, alpha=self.alpha, part=part)
         do = f"give {least} or more: fewer cannot prove it, even if people call all of them good"
         require(self.labels_wanted >= least, f"{name}.labels", found=self.labels_wanted, do=do)
 

@@ -49,10 +49,11 @@ class ScoreCut:
 
 @dataclass(frozen=True, slots=True)
 class PeopleStandard:
-    """The share of conversations that people must find good, and how many of them they label."""
+    """The share of conversations that people must find good, how many of them they label, and in how many looks."""
 
     labels: int
     share: float
+    looks: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,9 @@ def _by_people(evaluator: "Evaluator") -> PeopleStandard | None:
     from simeval.evaluators.base import ShareEvaluator  # a result that is read back does without
 
     rule = evaluator.rule
-    return PeopleStandard(evaluator.labels_wanted, rule.required_share) if isinstance(rule, ShareEvaluator) else None
+    if not isinstance(rule, ShareEvaluator):
+        return None
+    return PeopleStandard(evaluator.labels_wanted, rule.required_share, evaluator.looks)
 
 
 def _met(rule: "Evaluator", verdict: Verdict) -> tuple[float, float] | None:

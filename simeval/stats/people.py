@@ -9,7 +9,7 @@ Reference: R. L. Berger and D. D. Boos (1994), "P values maximized over a confid
 Journal of the American Statistical Association 89.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asin, ceil, floor, log, sqrt
@@ -25,7 +25,7 @@ GAMMA = 5e-4  # the chance that the nuisance parameters lie outside their box, w
 _GUESS = 0.85  # how often a judge is right of either kind, which the share of labels is best for
 _SPARE = 0.03  # the chance of all labels being good, at the bar, that the labels of judged-good trials must reach
 _STEPS, _POINTS = 4, 41  # of w to a standard deviation, and of a: three times as many move a p-value by 7e-5
-_NEGLIGIBLE, _ROUNDING = 1e-9, 1e-9
+_NEGLIGIBLE, _ROUNDING, _NEVER = 1e-9, 1e-9, 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,28 @@ class Labelled:
 class PeopleTest:
     """The test of "people would find a rate above `bar`", from `judged` trials and `labels` of them.
 
-    `bar` is strictly between 0 and 1.
+    `bar` is strictly between 0 and 1. A look at the labels before all are given has a `part` of the level, and `then`
+    is the next look, whose labels contain these.
     """
 
     judged: int
     labels: int
     bar: float
+    part: float = 1.0
+    then: "PeopleTest | None" = None
 
     def deal(self, judged_good: int) -> Labelled:
         """Return how many labels the trials judged good get, and those judged bad; each is a random subset."""
         if not self.judged:
             return Labelled(0, 0)
+        found = self._alone(judged_good)
+        if self.then is None:
+            return found
+        later = self.then.deal(judged_good)
+        bad = min(max(found.bad, self.labels - later.good), later.bad)
+        return Labelled(self.labels - bad, bad)
+
+    def _alone(self, judged_good: int) -> Labelled:
         share, judged_bad = judged_good / self.judged, self.judged - judged_good
         bad = min(floor(_share_of_bad(share, self.bar) * self.labels + 0.5), judged_bad)
         if 1 - self.bar < share < 1:
@@ -127,37 +138,81 @@ class Judge:
         return min(1.0, of_good), min(1.0, of_bad)
 
 
-def chance_to_pass(test: PeopleTest, judged_good: int, chances: tuple[float, float], *, alpha: float) -> float:
-    """Return the chance that labels prove a rate above the bar, before they are given.
+def planned_looks(judged: int, labels: int, bar: float, looks: int) -> tuple[PeopleTest, ...]:
+    """Return the tests at so many looks, of which the first that proves a side ends the labelling.
+
+    The first is after half of the labels, and the others at equal distances. A look after m labels has a part of the
+    level in proportion to m squared, and the parts sum to 1: so a side is proven wrongly with at most the level of one
+    test. The p-value and the interval of each look include that.
+    """
+    sizes = [ceil(labels * (looks - 1 + look) / (2 * looks - 2)) for look in range(looks)] if looks > 1 else [labels]
+    total, found = sum(size**2 for size in sizes) or 1, list[PeopleTest]()
+    for size in reversed(sizes):
+        found.append(PeopleTest(judged, size, bar, size**2 / total, found[-1] if found else None))
+    return tuple(reversed(found))
+
+
+def chance_to_pass(
+    looks: Sequence[PeopleTest], judged_good: int, chances: tuple[float, float], *, alpha: float
+) -> float:
+    """Return the chance that labels prove a rate above the bar at one of the looks, before they are given.
 
     `chances` are those that people call a trial good where the judge does, and where it does not. About right: the
     box of the nuisance parameters is not made smaller by labels, and its grid is coarse.
     """
+    passed, open_, before = 0.0, np.ones((1, 1)), Labelled(0, 0)
+    for test in looks:
+        dealt = test.deal(judged_good)
+        more = dealt.good - before.good, dealt.bad - before.bad
+        of_good, of_bad = (_binomial(n, np.array([p]))[:, 0] for n, p in zip(more, chances, strict=True))
+        open_ = _with_labels(open_, of_good, of_bad)
+        proven = _proven(test, judged_good, alpha)
+        passed += float(open_[proven].sum())
+        open_, before = np.where(proven, 0.0, open_), dealt
+    return passed
+
+
+def _with_labels(chances: Floats, good: Floats, bad: Floats) -> Floats:
+    """Return the chances of numbers of good labels after more of them, of either kind."""
+    rows, columns = chances.shape
+    found = np.zeros((rows + good.size - 1, columns + bad.size - 1))
+    for row, chance in enumerate(good):
+        for column, other in enumerate(bad):
+            found[row : row + rows, column : column + columns] += chance * other * chances
+    return found
+
+
+def _proven(test: PeopleTest, judged_good: int, alpha: float) -> NDArray[np.bool_]:
+    """Return about which numbers of good labels prove a rate above the bar."""
     surface, n = _Surface(test, test.bar, mirrored=False), test.judged
-    box = clopper_pearson(judged_good, n, GAMMA / 2)
+    box = clopper_pearson(judged_good, n, GAMMA * test.part / 2)
     line = list(_line(test.bar, box, (0.0, 1.0), (0.0, 1.0), n, steps=1, points=15))
-    found = np.unique(_statistics(surface, judged_good))
+    statistics = _statistics(surface, judged_good)
+    found = np.unique(statistics)
     low, high = -1, len(found)  # the first that is rejected is in (low, high]
     while high - low > 1:
         middle = (low + high) // 2
-        p = max(float(surface.chances(found[middle] - _ROUNDING, *at).max()) for at in line) + GAMMA
-        low, high = (low, middle) if p <= alpha else (middle, high)
-    if high == len(found):
-        return 0.0
-    dealt, least = surface.dealt(judged_good), _least(surface, judged_good, float(found[high]) - _ROUNDING)
-    of_good, of_bad = (np.array([each]) for each in chances)
-    at_least = _tails(dealt.good, of_good)[least]
-    return float((at_least * _binomial(dealt.bad, of_bad)).sum())
+        chance = max(float(surface.chances(found[middle] - _ROUNDING, *at).max()) for at in line)
+        low, high = (low, middle) if chance / test.part + GAMMA <= alpha else (middle, high)
+    return statistics >= (found[high] - _ROUNDING if high < len(found) else np.inf)
 
 
 def labels_for(
-    judged: int, judged_good: int, bar: float, chances: tuple[float, float], *, alpha: float, power: float
+    judged: int,
+    judged_good: int,
+    bar: float,
+    chances: tuple[float, float],
+    *,
+    alpha: float,
+    power: float,
+    looks: int = 1,
 ) -> int | None:
     """Return the fewest labels that prove a rate above the bar with this chance; None if all are not enough."""
     low, high = least_labels(bar, alpha=alpha) - 1, judged + 1  # the answer is in (low, high]
     while high - low > 1:
         middle = (low + high) // 2
-        enough = chance_to_pass(PeopleTest(judged, middle, bar), judged_good, chances, alpha=alpha) >= power
+        plan = planned_looks(judged, middle, bar, looks)
+        enough = chance_to_pass(plan, judged_good, chances, alpha=alpha) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high if high <= judged else None
 
@@ -175,9 +230,12 @@ def as_exact_as(test: PeopleTest, judged_good: int, chances: tuple[float, float]
     return rate * (1 - rate) / variance if variance else float(dealt.total)
 
 
-def least_labels(bar: float, *, alpha: float) -> int:
-    """Return the fewest labels that can prove a rate above the bar: all of them good, of trials judged good."""
-    return minimum_n(bar, alpha - GAMMA)
+def least_labels(bar: float, *, alpha: float, part: float = 1.0) -> int:
+    """Return the fewest labels that can prove a rate above the bar: all of them good, of trials judged good.
+
+    `part` is that of the level which the last look has.
+    """
+    return minimum_n(bar, (alpha - GAMMA) * part)
 
 
 def _share_of_bad(judged_good: float, bar: float) -> float:
@@ -264,8 +322,8 @@ def _log_choose(n: int) -> Floats:
 def _binomial(n: int, chances: Floats) -> Floats:
     """Return P(Bin(n, chance) = k), a row for each k from 0 to n and a column for each chance."""
     counts = np.arange(n + 1.0)[:, None]
-    logs = scipy.special.xlogy(counts, chances) + scipy.special.xlog1py(n - counts, -chances)
-    found: Floats = np.exp(_log_choose(n) + logs)
+    met, missed = (np.log(np.maximum(each, _NEVER)) for each in (chances, 1 - chances))
+    found: Floats = np.exp(_log_choose(n) + counts * met + (n - counts) * missed)
     return found
 
 
@@ -277,19 +335,28 @@ def _tails(n: int, chances: Floats) -> Floats:
 
 @lru_cache(maxsize=1024)
 def _p_value(test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool) -> float:
-    """Return the largest chance of a statistic as large as this one, in the box of the three chances, and GAMMA."""
-    surface = _Surface(test, null, mirrored)
+    """Return the largest chance of a statistic as large as this one, in the box of the three chances, and GAMMA.
+
+    At a look that has a part of the level, both are divided by it.
+    """
+    surface, statistic, line = _points(test, judged_good, found, null, mirrored=mirrored)
+    worst = max((float(surface.chances(statistic, *at).max()) for at in line), default=0.0)
+    return min(1.0, worst / test.part + GAMMA)
+
+
+def _points(
+    test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool
+) -> tuple[_Surface, float, Iterator[tuple[float, Floats, Floats]]]:
+    """Return the surface, the statistic, and the points of the box where its chance may be the largest."""
+    surface, gamma = _Surface(test, null, mirrored), GAMMA * test.part
     if mirrored:
         there = test.deal(judged_good)
         judged_good, found = test.judged - judged_good, Labelled(there.bad - found.bad, there.good - found.good)
     dealt = surface.dealt(judged_good)
     statistic = float(_statistics(surface, judged_good)[found.good, found.bad]) - _ROUNDING
-    a, b = (clopper_pearson(met, of, GAMMA / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
-    box = clopper_pearson(judged_good, test.judged, GAMMA / 6)
-    worst = max(
-        (float(surface.chances(statistic, *at).max()) for at in _line(null, box, a, b, test.judged)), default=0.0
-    )
-    return min(1.0, worst + GAMMA)
+    a, b = (clopper_pearson(met, of, gamma / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
+    box = clopper_pearson(judged_good, test.judged, gamma / 6)
+    return surface, statistic, _line(null, box, a, b, test.judged)
 
 
 def _line(

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
+from simeval.analysis.judge_agreement import agreement, people_labels
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, until_look
 from simeval.analysis.labels import labels_of, skipped_in
 from simeval.analysis.people_standard import people_verdicts
 from simeval.analysis.saved_run import read_suite
@@ -66,12 +66,17 @@ def labelled(folder: Path, is_good: IsGood, *, most: int | None = None) -> tuple
         runs, book = Runs(database), FeedbackBook(database)
         run_id = runs.find("last")
         document = read_suite(runs.document(run_id), "run")
-        queue = LabelQueue(label_items(document, {}, label=None, size=5), book, rater="ann")
-        count = 0
-        while (item := queue.current) is not None and count != most:
-            said = is_good(item)
-            queue.skip("cannot tell") if said is None else queue.label(said)
-            count += 1
+        items, count = label_items(document, {}, label=None, size=5), 0
+        while count != most:
+            given = book.of_run(run_id)
+            wanted = until_look(items, document, people_labels(document, labels_of(given), skipped_in(given)))
+            queue = LabelQueue(wanted, book, rater="ann", given=given)
+            if queue.current is None:
+                break
+            while (item := queue.current) is not None and count != most:
+                said = is_good(item)
+                queue.skip("cannot tell") if said is None else queue.label(said)
+                count += 1
         given = book.of_run(run_id)
         return agreement(document, labels_of(given), skipped=skipped_in(given)), count
     finally:
@@ -94,7 +99,7 @@ def test_the_judge_alone_concludes_nothing(folder: Path) -> None:
     assert verdict["outcome"] == "inconclusive"
     assert verdict["reason"] == "unlabelled"
     assert verdict["n"] == 80
-    assert verdict["by_people"] == {"labels": 30, "share": 0.8}
+    assert verdict["by_people"] == {"labels": 30, "share": 0.8, "looks": 1}
     assert "label 30 of its conversations" in verdict["explanation"]
 
 
@@ -109,6 +114,32 @@ def test_labels_of_the_dealt_trials_prove_what_people_would_find(folder: Path) -
     assert found.interval[0] > 0.8
     assert str(found).startswith("PASS  Bot tracks orders: ")
     assert simeval(folder, "people", "agree", "last").returncode == 0
+
+
+@pytest.fixture
+def looked_at(tmp_path: Path) -> Path:
+    """A run like that of `folder`, of which up to sixty labels are tested three times."""
+    (tmp_path / "suite.yaml").write_text(SUITE.replace("labels: 30", "labels: 60, looks: 3"))
+    (tmp_path / "shop.py").write_text(APP.format(every=16))
+    assert simeval(tmp_path, "run", "suite.yaml", "--seed", "1", "-q").returncode == 1
+    return tmp_path
+
+
+def test_labelling_ends_at_the_first_look_that_proves_a_side(looked_at: Path) -> None:
+    report, count = labelled(looked_at, reads)
+    found = report.people[0]
+
+    assert (count, found.outcome, found.wanted) == (45, "pass", 60)
+    assert found.dealt.total == found.given == 45
+    assert "at most 60 of them are labelled, 45 decide" in said(str(found))
+    assert simeval(looked_at, "people", "agree", "last").returncode == 0
+
+
+def test_labelling_ends_when_no_later_look_can_prove_a_side(looked_at: Path) -> None:
+    report, count = labelled(looked_at, lambda item: None if item.index else reads(item))
+
+    assert count < 60
+    assert report.people[0].why == "no number of labels up to the last look can decide it any more"
 
 
 def test_people_who_find_it_bad_prove_the_opposite_of_the_judge(folder: Path) -> None:

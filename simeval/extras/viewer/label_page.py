@@ -14,9 +14,17 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from simeval.analysis.agreement_report import disagreements, encode_agreement
-from simeval.analysis.judge_agreement import agreement
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
+from simeval.analysis.judge_agreement import agreement, people_labels
+from simeval.analysis.label_queue import (
+    LabelItem,
+    LabelQueue,
+    label_items,
+    require_yes_or_no,
+    until_look,
+    user_of_machine,
+)
 from simeval.analysis.labels import drawable_in, labels_of, skipped_in
+from simeval.analysis.people_standard import has_looks
 from simeval.analysis.saved_run import read_suite
 from simeval.cli.options import level_of_project
 from simeval.core.conversation import encode_message, named_data
@@ -26,6 +34,7 @@ from simeval.core.terminal import counted_of
 from simeval.errors import DefinitionError
 from simeval.extras.viewer.run_page import Recent
 from simeval.extras.viewer.site import HOME, Answer, as_answer
+from simeval.results.document import RunDocument
 from simeval.results.html.page import app_page
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
@@ -70,7 +79,7 @@ class LabelPages:
 
     def __init__(self, database: Database) -> None:
         self._runs, self._overview, self._book = Runs(database), Overview(database), FeedbackBook(database)
-        self._drawn = Recent[Sequence[LabelItem]]()
+        self._drawn = Recent[tuple[Sequence[LabelItem], RunDocument | None]]()
 
     def answer(self, path: str, query: Mapping[str, str]) -> Answer:
         """Return a page, the state of a queue, or the conclusions from its labels. Raises DefinitionError."""
@@ -111,15 +120,19 @@ class LabelPages:
         require_yes_or_no(ratings=asked.ratings, stratified=asked.stratified)
         drawn = asked.model_dump(include={"label", "sample", "stratified", "seed"})
         key = (run_id, self._overview.stamp(run_id), *drawn.values())
-        items = self._drawn.get(key, lambda: self._draw(run_id, asked))
+        items, run = self._drawn.get(key, lambda: self._draw(run_id, asked))
         given = self._book.of_run(run_id)
+        if run is not None:
+            items = until_look(items, run, people_labels(run, labels_of(given), skipped_in(given)))
         return LabelQueue(items, self._book, rater=asked.by, given=given, overlap=asked.overlap)
 
-    def _draw(self, run_id: str, asked: Asked) -> Sequence[LabelItem]:
+    def _draw(self, run_id: str, asked: Asked) -> tuple[Sequence[LabelItem], RunDocument | None]:
+        """Return the items, and the run if its labels are looked at before all are given."""
         run, rubrics = read_suite(self._runs.document(run_id), "run"), self._runs.rubrics(run_id)
-        return label_items(
+        items = label_items(
             run, rubrics, label=asked.label, size=asked.sample, stratified=asked.stratified, seed=asked.seed
         )
+        return items, run if has_looks(run) else None
 
     def _state(self, run_id: str, asked: Asked) -> Json:
         queue = self._queue(run_id, asked)

@@ -7,7 +7,14 @@ from shutil import get_terminal_size
 
 from simeval.analysis.agreement_report import disagreements, show_disagreements
 from simeval.analysis.judge_agreement import agreement, people_labels
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, require_yes_or_no, user_of_machine
+from simeval.analysis.label_queue import (
+    LabelItem,
+    LabelQueue,
+    label_items,
+    require_yes_or_no,
+    until_look,
+    user_of_machine,
+)
 from simeval.analysis.labels import labels_of, skipped_in
 from simeval.analysis.people_standard import label_plan
 from simeval.analysis.saved_run import read_suite
@@ -79,10 +86,20 @@ def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:
         stratified=asked.stratified,
         seed=asked.seed,
     )
-    rater = asked.by or user_of_machine()
-    queue = LabelQueue(items, book, rater=rater, given=book.of_run(run_id), overlap=asked.overlap)
+
+    def queue_now() -> LabelQueue:
+        said = book.of_run(run_id)
+        wanted = until_look(items, run, people_labels(run, labels_of(said), skipped_in(said)))
+        return LabelQueue(wanted, book, rater=asked.by or user_of_machine(), given=said, overlap=asked.overlap)
+
+    queue = queue_now()
     with keyboard() as keys:
-        _Dialogue(queue, terminal_of(sys.stdout, asked.color), RATINGS if asked.ratings else VERDICTS).hold(keys)
+        while queue.current is not None:
+            terminal = terminal_of(sys.stdout, asked.color)
+            _Dialogue(queue, terminal, RATINGS if asked.ratings else VERDICTS).hold(keys)
+            if queue.current is not None:
+                break
+            queue = queue_now()
     if queue.current is not None:
         show(f"{_counted(queue)}; the same command goes on", None)
         return
