@@ -202,6 +202,15 @@ async def test_every_report_names_the_licence_of_its_judge(tmp_path: Path) -> No
     assert named == {*reports}
 
 
+async def test_of_a_judge_that_votes_the_report_says_that_its_controls_count_towards_no_licence(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    await engine(reading(), store, judge_repeats=3).test_judge()
+    notes = " ".join((await run(engine(reading(), store, judge_repeats=3))).run.notes)
+
+    assert "(rating x 3): licensed" in notes
+    assert "near misses are rated once, trials 3 times each: those of this run count towards no licence" in notes
+
+
 async def test_a_licence_in_english_is_none_for_expectations_in_german(tmp_path: Path) -> None:
     store = tmp_path / "runs.db"
     german = scenario("Der Assistent sagt, dass der Laden um neun Uhr öffnet")

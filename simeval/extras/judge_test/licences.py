@@ -109,8 +109,10 @@ class LicencePart(RunPart):
             raise DefinitionError("require_judge_test", found=said, do=do)
 
     def notes(self) -> Sequence[str]:
-        """Return a line for each form."""
-        return [self._line(form) for form in self._found]
+        """Return a line for each form, and one if the near misses of the run are judged otherwise than its trials."""
+        repeats = self.context.settings.judge_repeats
+        once = f"near misses are rated once, trials {repeats} times each: those of this run count towards no licence"
+        return [*map(self._line, self._found), *([once] if repeats > 1 and any(self._found.values()) else [])]
 
     def end(self, result: RunResult) -> None:
         """Count the near misses that the run showed, as its judges rate them together."""
