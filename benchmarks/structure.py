@@ -3,14 +3,17 @@
     python -m benchmarks.structure
 
 A room is a package or module right below `simeval`; an arrow says that one room imports another (imports for type
-checking alone are not counted); the floor of a room is one above the highest that it imports. Every module and room
-that runs code of its own while one conversation of one turn is simulated, judged, stored and printed is on the way of
-a trial.
+checking alone are not counted); the floor of a room is one above the highest that it imports. A chain are modules each
+of which imports the next one when it is loaded. Every module and room that runs code of its own in the thread of the
+event loop, while one conversation of one turn is simulated, judged, stored and printed, is on the way of a trial; so is
+every record (a frozen dataclass) that is made then. The kernel are the rooms that every run needs, without the
+catalogue of scorers.
 """
 
+import ast
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -23,6 +26,16 @@ import simeval
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
 
 ROOT = Path(simeval.__file__).parent
+
+
+KERNEL = ("errors", "core", "suites", "datasets", "models", "scorers", "evaluators", "engine", "results")
+_OF_MODELS = ("graded", "rag", "preference", "embeddings", "moderation")  # scorers that ask a model, but no judges
+CATALOGUE = ("scorers.text.", *(f"scorers.llm.{name}" for name in _OF_MODELS))
+
+
+def is_record(cls: type) -> bool:
+    """Return whether a class is a frozen dataclass."""
+    return bool(getattr(getattr(cls, "__dataclass_params__", None), "frozen", False))
 
 
 def rooms_below(root: Path) -> list[str]:
@@ -70,13 +83,44 @@ def floors_of(arrows: Mapping[str, set[str]]) -> Mapping[str, int]:
     return {room: floor(room) for room in arrows}
 
 
-def way_of_a_trial() -> set[str]:
-    """Return the modules that run code while one conversation of one turn is held, judged, stored and printed."""
+def longest_chain() -> Sequence[str]:
+    """Return the longest chain of modules, from the one at its top; deferred imports are not counted."""
+    names = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in ROOT.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in names.items()}
+
+    @cache
+    def chain(module: str) -> tuple[str, ...]:
+        below: set[str] = set()
+        for node in ast.parse(modules[module].read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import):
+                below |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{each.name}" for each in node.names}
+                below |= inner & modules.keys() or {node.module}
+        return (module, *max(map(chain, (below & modules.keys()) - {module}), key=len, default=()))
+
+    return max(map(chain, modules), key=len)
+
+
+def is_of_kernel(module: str) -> bool:
+    """Return whether a module, by its name below `simeval`, is of the kernel."""
+    return module.partition(".")[0] in KERNEL and not module.startswith(CATALOGUE)
+
+
+def way_of_a_trial(records: set[type] | None = None) -> set[str]:
+    """Return the modules that run code while one conversation of one turn is held, judged, stored and printed.
+
+    `records` gets the frozen dataclasses that are made then.
+    """
     files: set[str] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
             files.add(frame.f_code.co_filename)
+            if records is not None and frame.f_code.co_name == "__init__":
+                made = type(frame.f_locals.get("self"))
+                if made.__module__.startswith("simeval.") and is_record(made):
+                    records.add(made)
 
     scenario = ScenarioTest(
         title="One turn",
@@ -98,13 +142,18 @@ def way_of_a_trial() -> set[str]:
 
     anyio.run(run)  # whatever is loaded at first use is loaded now, and not counted
     files.clear()
+    (records if records is not None else set()).clear()
     sys.setprofile(note)
     try:
         anyio.run(run)
     finally:
         sys.setprofile(None)
     ours = {Path(name) for name in files if Path(name).is_relative_to(ROOT)}
-    return {path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".") for path in ours}
+    return set(map(_named, ours))
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
 
 
 def main() -> None:
@@ -115,7 +164,9 @@ def main() -> None:
         print(f"floor {height}: {', '.join(room for room in rooms if floors[room] == height)}")
     modules = [path for path in ROOT.rglob("*.py") if path.name != "__init__.py"]
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules}
-    way = way_of_a_trial()
+    records: set[type] = set()
+    way = way_of_a_trial(records)
+    kernel = {path: length for path, length in lengths.items() if is_of_kernel(_named(path))}
     figures = {
         "entries at the top": len(rooms),
         "floors": max(floors.values()),
@@ -125,8 +176,12 @@ def main() -> None:
         "modules of extras": sum(ROOT / "extras" in path.parents for path in modules),
         "lines": sum(lengths.values()),
         "lines of extras": sum(length for path, length in lengths.items() if ROOT / "extras" in path.parents),
+        "modules of the kernel": len(kernel),
+        "lines of the kernel": sum(kernel.values()),
         "longest module": max(lengths.values()),
+        "longest chain": len(longest_chain()),
         "modules a trial passes": len(way),
+        "records a trial passes": len(records),
         "rooms a trial passes": len({name.split(".")[0] for name in way}),
     }
     for name, figure in figures.items():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 
@@ -26,10 +26,12 @@ from simeval.engine.plans.cost_forecast import (
 from simeval.engine.plans.resume import RestoredTrials
 from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
 from simeval.engine.run_context import RunContext
-from simeval.results.suite import RunRecord
-from simeval.store.journal import RunResult
 
-R = TypeVar("R", bound=RunResult)
+if TYPE_CHECKING:
+    from simeval.results.suite import RunRecord
+    from simeval.store.journal import RunResult
+
+R = TypeVar("R", bound="RunResult")
 
 
 async def carry_out(context: RunContext, spec: RunSpec[R]) -> R:
@@ -91,7 +93,7 @@ def _pipeline(
     )
 
 
-def _look(context: RunContext, pipeline: Pipeline[R], run: RunRecord, app_name: str) -> Look:
+def _look(context: RunContext, pipeline: Pipeline[R], run: "RunRecord", app_name: str) -> Look:
     """Return the view of the run for its display."""
     return Look(
         usage=lambda: total(context.meter.usage()),
@@ -119,7 +121,7 @@ def _notes(
     return [context.clean(note) for note in notes]
 
 
-def _announce(spec: RunSpec[R], run: RunRecord, foreseen: Forecast, warnings: Sequence[str]) -> None:
+def _announce(spec: RunSpec[R], run: "RunRecord", foreseen: Forecast, warnings: Sequence[str]) -> None:
     """Write what will be run to the log."""
     details.info(f"{spec.kind} started", run=run.run_id, **spec.summary)
     details.info(str(foreseen))

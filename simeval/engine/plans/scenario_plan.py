@@ -435,11 +435,11 @@ def make_measure(
     has_app: bool = True,
 ) -> Measure:
     """Return an expectation ready to run, its evaluators at their share of the level. Raises DefinitionError."""
-    for evaluator in expectation.evaluators if has_app else ():
-        require_in_time(expectation, evaluator, settings.app_timeout_seconds)
     if expectation.judged is not None:
         scorer = judge_scorer(expectation)
     else:
+        for evaluator in expectation.evaluators if has_app else ():
+            require_in_time(expectation, evaluator, settings.app_timeout_seconds)
         scorer = binder.bound(expectation.measured_by)
         scorer.check(columns)
     return Measure(
