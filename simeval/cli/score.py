@@ -25,7 +25,7 @@ from simeval.core.direction import Direction
 from simeval.core.faces import load
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
-from simeval.core.terminal import counted_of, room_of
+from simeval.core.terminal import counted_of, room_of, terminal_of
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import TABLES, read_dataset
@@ -36,6 +36,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import ProportionEvaluator, QuantileEvaluator
 from simeval.results.document import RunDocument
 from simeval.results.experiment import ExperimentResult, encode_experiment
+from simeval.results.screen.experiment import experiment_text
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.metrics import ScorerOptions, named_scorer
 from simeval.scorers.summaries import PeoplesFeedback
@@ -152,7 +153,9 @@ def _why(result: ExperimentResult) -> str:
 def _report(
     result: ExperimentResult, json_path: str | None, html_path: str | None, told: Sequence[str], *, brief: bool
 ) -> None:
-    show(result.text(room_of(reader(json_path)), brief=brief, told=told), json_path)
+    stream = reader(json_path)
+    said = experiment_text(result.document(), terminal_of(stream), room=room_of(stream), brief=brief, told=told)
+    show(said, json_path)
     write_json(json_path, encode_experiment(result, version=__version__))
     if html_path is not None:
         result.to_html(html_path)

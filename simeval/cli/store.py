@@ -199,13 +199,15 @@ def _page(runs: Runs, run_id: str, kept: Kept, *, brief: bool = False) -> Docume
 
 def _report(runs: Runs, run_id: str, wanted: Wanted) -> str:
     """Return the screen after a run or, if it has not ended, its progress."""
+    terminal = terminal_of(sys.stdout, wanted.color)
     try:
         page = _page(runs, run_id, "worst", brief=wanted.quiet)
         if page is None:
             return runs.report(run_id)
         if isinstance(page, ExperimentDocument):
-            return experiment_text(page, room_of(sys.stdout), brief=wanted.quiet)
-        return run_text(page, terminal_of(sys.stdout, wanted.color), detailed=wanted.verbose, brief=wanted.quiet)
+            room = room_of(sys.stdout)
+            return experiment_text(page, terminal, room=room, detailed=wanted.verbose, brief=wanted.quiet)
+        return run_text(page, terminal, detailed=wanted.verbose, brief=wanted.quiet)
     except DefinitionError as error:
         rows = [
             [each.title, str(each.sample_size), str(each.finished), str(each.judged)]

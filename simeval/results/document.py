@@ -351,6 +351,13 @@ class RunHead(Described):
         """The judge and the model of the user, if they were asked."""
         return players(self.models.get("judge", ""), self.models.get("user", ""), asked=self.usage)
 
+    def roles_for(self, expectations: "Iterable[ExpectationDocument]") -> list[str]:
+        """Return who played what, and who wrote the rubrics of these expectations, in words."""
+        repeated = f" ({self.judge_repeats} ratings each)" if self.judge_repeats > 1 else ""
+        played = [f"{role} {name}{repeated if role == 'judge' else ''}" for role, name in self.played.items()]
+        authors = [each.rubric["model"] for each in expectations if each.rubric]
+        return [f"app {self.app}", *played, *show_rubrics(authors)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDocument(RunHead):
@@ -379,10 +386,7 @@ class RunDocument(RunHead):
     @property
     def roles(self) -> list[str]:
         """Who played what, and who wrote the rubrics, in words."""
-        repeated = f" ({self.judge_repeats} ratings each)" if self.judge_repeats > 1 else ""
-        played = [f"{role} {name}{repeated if role == 'judge' else ''}" for role, name in self.played.items()]
-        authors = [each.rubric["model"] for each in self.expectations if each.rubric]
-        return [f"app {self.app}", *played, *show_rubrics(authors)]
+        return self.roles_for(self.expectations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -437,9 +441,20 @@ class ExperimentDocument(RunHead):
         ]
 
     @property
+    def verdicts(self) -> list[Requirement]:
+        """All requirements, in order."""
+        return [verdict for each in self.expectations for verdict in each.verdicts]
+
+    @property
+    def roles(self) -> list[str]:
+        """The dataset, who played what, and who wrote the rubrics, in words."""
+        dataset = f"dataset {self.dataset.name} (version {self.dataset.version})"
+        return [dataset, *self.roles_for(self.expectations)]
+
+    @property
     def has_words(self) -> bool:
         """Whether a screen can show it: older versions kept too little."""
-        return all(verdict.required for each in self.expectations for verdict in each.verdicts)
+        return all(verdict.required and verdict.said for verdict in self.verdicts)
 
     def kind_of(self, name: str) -> Literal["share", "mean"] | None:
         """Return the kind of a metric; None if the run has no value of it."""

@@ -12,7 +12,7 @@ from simeval.core.direction import Direction
 from simeval.core.serialization import Json, plain
 from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
-from simeval.core.terminal import counted_of, printed_room
+from simeval.core.terminal import WIDTH, Terminal, counted_of, printed, printed_room
 from simeval.core.trial import NOTHING_SAID, UNNEEDED, Estimate, Failure, Outcome, Score, Trial, TrialResult, Verdict
 from simeval.results.document import DatasetRecord, ExperimentDocument, MetricDocument
 from simeval.results.encoding import encode_document
@@ -126,14 +126,14 @@ class ExperimentResult(Printable):
         write_report(path, ExperimentSource(self))
 
     def __str__(self) -> str:
-        return self.text(printed_room())
+        return experiment_text(self.document(), printed(), room=printed_room())
 
     def text(self, room: int | None = None, *, brief: bool = False, told: Sequence[str] = ()) -> str:
-        """Write the results as tables, or as lists if lines have less `room`; with `brief` only the outcome.
+        """Write the results, with tables as lists if lines have less `room`; with `brief` only the outcome.
 
         Notes printed before are left out.
         """
-        return experiment_text(self.document(), room, brief=brief, told=told)
+        return experiment_text(self.document(), Terminal(width=room or WIDTH), room=room, brief=brief, told=told)
 
     def assert_passed(self) -> None:
         """Raise AssertionError with the report as its text, unless every verdict is a pass."""

@@ -47,7 +47,7 @@ def test_the_report_of_an_experiment_draws_each_metric_over_those_before_it(brow
         simeval(tmp_path, "show", run_id, "--html", f"{name}.html")
 
     with opened(browser, tmp_path / "second.html") as found:
-        row = found.page.locator("section", has_text="From experiment to experiment").locator("tbody tr").first
+        row = found.page.locator("section.cut", has_text="From experiment to experiment").locator("tbody tr").first
         titles = row.locator("svg.trend title").all_text_contents()
         assert "n = 20" in row.inner_text()
         assert ["210" in each for each in titles] == [False, True]

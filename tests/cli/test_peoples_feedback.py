@@ -116,7 +116,7 @@ def test_a_one_is_good_to_the_score_and_to_the_agreement(folder: Path) -> None:
     shown = simeval(folder, "show", "last", "-q")
     agreed = simeval(folder, "agree", run, "--feedback", "thumb")
 
-    assert scored.stdout.startswith(f"PASS: dataset run {run} ")
+    assert scored.stdout.startswith(f"PASS  the requirement passes: dataset run {run}, ")
     assert scored.stdout == shown.stdout
     assert scored.stdout.count("\n") == 1
     assert "(passes and failures)" in agreed.stdout

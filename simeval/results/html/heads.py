@@ -25,6 +25,7 @@ from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report
 from simeval.results.html.sentences import error_rates, meaning, meanings, proof
 from simeval.results.html.source import NO_COURSES, Courses
+from simeval.results.screen.experiment import count_requirements
 from simeval.results.screen.report import count_outcomes, held_against
 from simeval.results.text import gates_told, interval_header, meets_gate, show_malformed
 from simeval.results.users import show_conduct
@@ -95,18 +96,13 @@ def _experiment(document: ExperimentDocument) -> Report:
     verdicts = scenario.verdicts
     outcome = document.outcome or ""
     dataset = document.dataset
-    said = {
-        "pass": "Every requirement is proven to be met",
-        "fail": "A requirement is proven not to be met",
-        "inconclusive": "Not every requirement is proven",
-        "error": "Some requirement could not be measured",
-    }
+    said = count_requirements(document)
     times = f" x {dataset.repetitions}" if dataset.repetitions > 1 else ""
     return Report(
         kind="experiment",
         name=document.run_id,
         outcome=outcome,
-        headline=said.get(outcome, f"Measured on {counted_of(document.answers, 'answer')}"),
+        headline=f"{said[:1].upper()}{said[1:]}" if said else f"Measured on {counted_of(document.answers, 'answer')}",
         meaning=meanings(verdicts),
         sure=error_rates(verdicts, document.guarantee),
         facts=[

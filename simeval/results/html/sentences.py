@@ -28,7 +28,8 @@ def meanings(verdicts: Sequence[Verdict]) -> list[str]:
         return ["Nothing was required, so nothing was to be proven: the numbers below describe what was seen."]
     found, size = Counter(each.outcome for each in verdicts), len(verdicts)
     said = [f"{found[each]} {STANDS[each][found[each] > 1]}" for each in WORST_FIRST[::-1] if found[each]]
-    lines = [f"Of {counted_of(size, 'requirement')} {', '.join(said)}."]
+    counted = f"Of {counted_of(size, 'requirement')} {', '.join(said)}."
+    lines = [counted if size > 1 else f"The requirement {STANDS[verdicts[0].outcome][0]}."]
     if found["inconclusive"]:
         lines.append("Open does not mean bad: there were too few conversations, or too close a result, to tell.")
     return lines

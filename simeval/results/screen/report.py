@@ -21,7 +21,14 @@ from simeval.core.terminal import (
     show_shares,
 )
 from simeval.core.trial import Bar, Failure, Outcome, Score, TrialResult, first_answer
-from simeval.results.document import ExpectationDocument, Requirement, RunDocument, ScenarioDocument, told_kinds
+from simeval.results.document import (
+    Document,
+    ExpectationDocument,
+    Requirement,
+    RunDocument,
+    ScenarioDocument,
+    told_kinds,
+)
 from simeval.results.text import (
     MARKS,
     MOST_CAUSES,
@@ -248,12 +255,12 @@ def run_text(
         return terminal.finished(head)
     blocks = [
         head,
-        *(_scenario_blocks(page, terminal, detailed=detailed) if was_measured(page) else ()),
-        _warnings(page, terminal),
+        *(scenario_blocks(page, terminal, detailed=detailed) if was_measured(page) else ()),
+        warning_lines(page, terminal),
         _against_baseline(page, terminal),
         failure_lines(page, terminal),
         note_lines(page, terminal, told),
-        _foot(page, terminal, detailed=detailed),
+        foot_lines(page, terminal, detailed=detailed),
     ]
     return terminal.finished([line for block in blocks if block for line in [*block, ""]][:-1])
 
@@ -290,12 +297,12 @@ def _gates_told(page: RunDocument) -> list[str]:
     return [] if page.baseline is None else [gates_told(meets_gate(page.outcome, page.gate), page.baseline)]
 
 
-def was_measured(page: RunDocument) -> bool:
+def was_measured(page: Document) -> bool:
     """Return whether there is anything to show of scenarios: a run that was stopped may have no conversation."""
     return not page.stopped or any(scenario.trials for scenario in page.scenarios)
 
 
-def shared_reason(page: RunDocument) -> str:
+def shared_reason(page: Document) -> str:
     """Return why nothing could be concluded, if that is one reason for all; else ""."""
     reasons = {verdict.why for verdict in page.verdicts if verdict.outcome == "error"}
     return reasons.pop() if len(reasons) == 1 and all(each.outcome == "error" for each in page.verdicts) else ""
@@ -316,10 +323,10 @@ def held_against(verdicts: Sequence[tuple[str | None, Sequence[float] | None, in
     return sides.pop(), f" (met: {show_shares(both)})" if both else ""
 
 
-def count_outcomes(outcomes: Sequence[str], sides: tuple[str, str] = ("", "")) -> str:
+def count_outcomes(outcomes: Sequence[str], sides: tuple[str, str] = ("", ""), *, of: str = "scenario") -> str:
     """Return the number of scenarios of each outcome, the worst first; in a comparison, that they are not worse."""
     side, shares = sides
-    return f"{_counted(outcomes, {**DOES, **_compared(side)} if side else DOES)}{shares}"
+    return f"{_counted(outcomes, {**DOES, **_compared(side)} if side else DOES, of)}{shares}"
 
 
 def _compared(side: str) -> dict[str, tuple[str, str]]:
@@ -327,20 +334,20 @@ def _compared(side: str) -> dict[str, tuple[str, str]]:
     return {"pass": (f"is {not_worse}", f"are {not_worse}"), "fail": (f"is {worse}", f"are {worse}")}
 
 
-def _counted(outcomes: Sequence[str], does: Mapping[str, tuple[str, str]]) -> str:
+def _counted(outcomes: Sequence[str], does: Mapping[str, tuple[str, str]], of: str) -> str:
     found, size = Counter(outcomes), len(outcomes)
     listed = [(outcome, found[outcome]) for outcome in does if found[outcome]]
     if not listed:
-        return "there is no scenario that decides"
+        return f"there is no {of} that decides"
     (worst, count), *others = listed
     if not others:
-        all_of_them = {1: "the scenario", 2: "both scenarios"}.get(size, f"all {size} scenarios")
+        all_of_them = {1: f"the {of}", 2: f"both {of}s"}.get(size, f"all {size} {of}s")
         return f"{all_of_them} {does[worst][size > 1]}"
-    said = [f"{count} of {size} scenarios {does[worst][count > 1]}"]
+    said = [f"{count} of {size} {of}s {does[worst][count > 1]}"]
     return ", ".join([*said, *(f"{count} {does[outcome][count > 1]}" for outcome, count in others)])
 
 
-def _scenario_blocks(page: RunDocument, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
+def scenario_blocks(page: Document, terminal: Terminal, *, detailed: bool) -> Iterator[list[str]]:
     """Return the scenarios in blocks, the worst first; of many with one outcome some by their titles alone."""
     told, reason = 0, shared_reason(page)
     whys: list[str] = []
@@ -411,7 +418,7 @@ def _folded(scenarios: Sequence[ScenarioDocument], terminal: Terminal, *, among:
     return [f"{mark}  {count}", *titles, *more]
 
 
-def warnings_of(page: RunDocument) -> list[str]:
+def warnings_of(page: Document) -> list[str]:
     """Say why judges may not be worth their ratings, each reason once, with the expectations it holds for."""
     about: dict[str, list[str]] = {}
     for scenario in page.scenarios:
@@ -424,7 +431,8 @@ def warnings_of(page: RunDocument) -> list[str]:
     ]
 
 
-def _warnings(page: RunDocument, terminal: Terminal) -> list[str]:
+def warning_lines(page: Document, terminal: Terminal) -> list[str]:
+    """Return the reasons why judges may not be worth their ratings."""
     first = terminal.paint("warning: ", "yellow")
     return [line for said in warnings_of(page) for line in terminal.wrap(said, first=first, rest="  ")]
 
@@ -470,7 +478,7 @@ def _cause(failure: Failure) -> str:
     return failure.error if failure.stage == "app" else f"{failure.stage}: {failure.error}"
 
 
-def note_lines(page: RunDocument, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:
+def note_lines(page: Document, terminal: Terminal, told: Sequence[str] = ()) -> list[str]:
     """Return the notes on a run, its users and its models, without those `told` before."""
     lines = [line for note in page.notes if note not in told for line in terminal.wrap(one_line(note), first="note: ")]
     conducts = show_conduct([(one_line(each.title), each.users) for each in page.scenarios if each.users])
@@ -480,7 +488,7 @@ def note_lines(page: RunDocument, terminal: Terminal, told: Sequence[str] = ()) 
     return [*lines, *(line for line in terminal.wrap(show_malformed(page.usage)) if line)]
 
 
-def _foot(page: RunDocument, terminal: Terminal, *, detailed: bool) -> list[str]:
+def foot_lines(page: Document, terminal: Terminal, *, detailed: bool) -> list[str]:
     """Return how to read the pictures, if there are any, the guarantee, and the cost."""
     alphas = {verdict.significance_level for verdict in page.verdicts}
     sure = f"with {show_share(1 - 2 * alphas.pop())} confidence" if len(alphas) == 1 else "by its interval"
@@ -493,7 +501,7 @@ def _foot(page: RunDocument, terminal: Terminal, *, detailed: bool) -> list[str]
     return [terminal.paint(line, "dim") for line in lines]
 
 
-def cost_of(page: RunDocument) -> list[str]:
+def cost_of(page: Document) -> list[str]:
     """Return the guarantee, the cost of the run, and its identity."""
     trials = sum(scenario.trials for scenario in page.scenarios)
     spent = f"{counted_of(trials, 'conversation')}, {show_spent(page.usage, page.seconds)}"

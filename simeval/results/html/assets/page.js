@@ -162,7 +162,7 @@ function Rubric({ expectation, rubric, given }) {
     <ol class="levels">${levels.map(([level, text]) => html`<li class=${Number(level) === given ? "given" : ""}><b>${level}</b> ${text}</li>`)}</ol>`;
 }
 
-function Scenario({ scenario, place, kept, isOpen, isGoing, toggle, text, hits }) {
+function Scenario({ report, scenario, place, kept, isOpen, isGoing, toggle, text, hits }) {
   const requirements = scenario.expectations.flatMap((each) => each.verdicts.map((verdict, nth) => [each, verdict, nth]))
     .sort(([, one], [, other]) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome));
   const proven = requirements.filter(([, verdict]) => verdict.outcome === "pass").length;
@@ -175,11 +175,11 @@ function Scenario({ scenario, place, kept, isOpen, isGoing, toggle, text, hits }
         ${isGoing && html`<progress value=${scenario.trials} max=${scenario.sample_size} aria-label="Conversations held, of those it may take"></progress>`}</span>
       <span class="turnstile" aria-hidden="true">${isOpen ? "▲" : "▼"}</span>
     </button>
-    ${isOpen && html`<${Inside} scenario=${scenario} place=${place} kept=${kept} requirements=${requirements} text=${text} hits=${hits} />`}
+    ${isOpen && html`<${Inside} report=${report} scenario=${scenario} place=${place} kept=${kept} requirements=${requirements} text=${text} hits=${hits} />`}
   </section>`;
 }
 
-function Inside({ scenario, place, kept, requirements, text, hits }) {
+function Inside({ report, scenario, place, kept, requirements, text, hits }) {
   const block = useScenario(place);
   return html`<div class="inside">
     ${(scenario.given || scenario.when) && html`<dl class="pairs pad">
@@ -188,6 +188,8 @@ function Inside({ scenario, place, kept, requirements, text, hits }) {
     ${requirements.map(([each, verdict, nth]) => html`<${Requirement} expectation=${each} verdict=${verdict} place=${place} block=${block} isFirst=${nth === 0}
       chart=${block && block.charts[scenario.expectations.indexOf(each)][nth]} rubric=${block && block.rubrics[scenario.expectations.indexOf(each)]} />`)}
     ${scenario.users.map((said) => html`<p class="cut">${said}</p>`)}
+    <${Table} isInside title="What was measured" headers=${["Metric", "Value", report.interval, "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
+    <${Table} isInside title="From experiment to experiment" headers=${["Metric", "This one", "Over experiments on this dataset, this one on the right"]} rows=${report.courses} />
     ${block ? html`<${Conversations} block=${block} place=${place} text=${text} hits=${hits} />` : html`<p class="cut">Reading the conversations…</p>`}
     ${kept < scenario.trials && html`<p class="cut">${kept.toLocaleString("en")} of ${scenario.trials.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
   </div>`;
@@ -314,11 +316,13 @@ function Drawer({ report, kept, state, hits, text, isServed }) {
   </dialog>`;
 }
 
-function Table({ title, headers, rows }) {
+// A table without the columns in which nothing was counted.
+function Table({ title, headers, rows, isInside }) {
   if (!rows.length) return null;
-  return html`<section class="card pad"><h2>${title}</h2><div class="scroll"><table>
-    <thead><tr>${headers.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${Array.isArray(cell) ? draw(cell) : cell}</td>`)}</tr>`)}</tbody>
+  const shown = headers.map((_, place) => rows.some((row) => ![0, "0", "-", "", null].includes(row[place])));
+  return html`<section class=${isInside ? "cut ink" : "card pad"}><h2>${title}</h2><div class="scroll"><table>
+    <thead><tr>${headers.filter((_, place) => shown[place]).map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.filter((_, place) => shown[place]).map((cell) => html`<td>${Array.isArray(cell) ? draw(cell) : cell}</td>`)}</tr>`)}</tbody>
   </table></div></section>`;
 }
 
@@ -376,13 +380,11 @@ function App({ report, kept, mark, links, going, finds }) {
   return html`<main>
     <${Links} links=${links} going=${going} />
     <${Hero} report=${report} mark=${mark} />
-    <${Table} title="What was measured" headers=${["Metric", "Value", report.interval, "Examples", "Missing", "App failed", ""]} rows=${report.metrics} />
-    <${Table} title="From experiment to experiment" headers=${["Metric", "This one", "Over experiments on this dataset, this one on the right"]} rows=${report.courses} />
     <${Table} title="Kinds of misses that changed" headers=${["", "Requirement", "Kind", "Before", "Now", "p (approximate)"]} rows=${report.kinds} />
     <${Filters} report=${report} state=${state} done=${text ? search.done : 0} total=${text ? report.scenarios.length : 0} />
     <p class="soft small"><span class="legend">${draw(LEGEND)}</span> ● what was seen · band: where the true value lies${requires && " · | what is required"}</p>
     ${!isComparison && inside < held && html`<p class="soft small">${inside.toLocaleString("en")} of ${held.toLocaleString("en")} conversations shown, the worst of each requirement first.</p>`}
-    ${places.slice(0, shown).map((place) => html`<${Scenario} key=${place} scenario=${report.scenarios[place]} place=${place} kept=${kept[place]}
+    ${places.slice(0, shown).map((place) => html`<${Scenario} key=${place} report=${report} scenario=${report.scenarios[place]} place=${place} kept=${kept[place]}
       isOpen=${isOpen(place)} isGoing=${going} toggle=${() => toggle({ ...toggled, [place]: !isOpen(place) })} text=${text} hits=${hits && hits.get(place)} />`)}
     ${shown < places.length && html`<button class="more" onClick=${() => show(shown + MORE)}>${showMore(places.length - shown, " scenarios")}</button>`}
     ${changes.map((each) => html`<${Change} change=${each} text=${text} />`)}
