@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 import anyio
 import anyio.to_thread
@@ -200,7 +200,8 @@ class Scorer:
         is_map = isinstance(mapped, Mapping) and all(isinstance(each, str) for pair in mapped.items() for each in pair)
         do = "give the column of each parameter that is called otherwise, such as {'output': 'answer'}"
         require(is_map, f"{where}: column_map", found=mapped, do=do)
-        strange = [] if _takes_any(self.function) else [name for name in mapped if name not in _named(self.function)]
+        takes = _parameters(self.function)
+        strange = [] if takes.takes_any else [name for name in mapped if name not in takes.named]
         require(not strange, where, found=f"column_map for {strange}", do="map parameters of its score method only")
         absent = [column for column in mapped.values() if column not in columns and column.split(".")[0] not in columns]
         require(not absent, where, found=f"column_map to {absent}", do=f"map to columns there are: {there}")
@@ -211,7 +212,7 @@ class Scorer:
         strange = [each for each in mapped.values() if each not in columns and each.split(".")[0] in whole]
         do = f"nothing is below {', '.join(whole)}; paths lead into response, responses, context and facts"
         require(not strange, where, found=f"column_map to {strange}", do=do)
-        missing = [name for name in _required(self.function) if name not in mapped and name not in columns]
+        missing = [name for name in _parameters(self.function).required if name not in mapped and name not in columns]
         do = f"name its parameters after the columns there are, or give a column_map; {there}"
         if missing == ["reference"]:
             do = (
@@ -251,7 +252,7 @@ class Scorer:
     def summary(self, scored: Sequence[Scored], *, alpha: float) -> Mapping[str, Estimate]:
         """Return the result of `summarize`, with intervals of `alpha` on each side if it takes that."""
         summarize: Callable[..., Mapping[str, Estimate]] = self.summarize
-        return summarize(scored, alpha=alpha) if "alpha" in _named(summarize) else summarize(scored)
+        return summarize(scored, alpha=alpha) if "alpha" in _parameters(summarize).named else summarize(scored)
 
     async def prepare(self, columns: Mapping[str, Any]) -> Preparation | None:  # noqa: ARG002
         """Prepare once for a scenario, before its first trial begins.
@@ -282,12 +283,12 @@ class Scorer:
 
     def arguments(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for `score`. Raises DefinitionError if a required column is missing."""
-        function, mapped = self.function, self.column_map
-        found = dict(columns) if _takes_any(function) else {n: columns[n] for n in _named(function) if n in columns}
+        takes, mapped = _parameters(self.function), self.column_map
+        found = dict(columns) if takes.takes_any else {n: columns[n] for n in takes.named if n in columns}
         for name, column in mapped.items():
             found.pop(name, None)
             found.update((name, value) for value in _column(columns, column))
-        missing = [name for name in _required(function) if name not in found]
+        missing = [name for name in takes.required if name not in found]
         if missing:
             raise self._no_column(missing, columns)
         return found
@@ -295,7 +296,7 @@ class Scorer:
     @property
     def required_columns(self) -> list[str]:
         """The columns without which nothing can be measured."""
-        return [self.column_map.get(name, name) for name in _required(self.function)]
+        return [self.column_map.get(name, name) for name in _parameters(self.function).required]
 
     def _no_column(self, missing: Sequence[str], columns: Mapping[str, Any]) -> DefinitionError:
         """Return the error for parameters that an answer or an example has no column for."""
@@ -310,7 +311,7 @@ class Scorer:
 
     def chosen(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for `score` from a dataset's columns, by parameter name, as a `Scored` holds them."""
-        wanted = self.summarized if self.summarized is not None else _named(self.function)
+        wanted = self.summarized if self.summarized is not None else _parameters(self.function).named
         found = [(name, _column(columns, self.column_map.get(name, name))) for name in wanted]
         return {name: values[0] for name, values in found if values and name not in _OF_THE_TRIAL}
 
@@ -369,10 +370,8 @@ class FunctionScorer(Scorer):
 
     def score(self, **columns: Any) -> Any:
         """Call the function with those of the columns that it names."""
-        takes_any = _takes_any(self._function)
-        return self._function(
-            **{name: columns[name] for name in columns if takes_any or name in _named(self._function)}
-        )
+        takes = _parameters(self._function)
+        return self._function(**{name: columns[name] for name in columns if takes.takes_any or name in takes.named})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -458,23 +457,30 @@ def _column(columns: Mapping[str, Any], name: str) -> list[Any]:
     return [found]
 
 
-def _takes_any(function: Callable[..., Any]) -> bool:
-    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(function))
+class _Parameters(NamedTuple):
+    """The names of a function's parameters, those without a default, and whether it takes any other by its name."""
+
+    named: Sequence[str]
+    required: Sequence[str]
+    takes_any: bool
 
 
-def _named(function: Callable[..., Any]) -> list[str]:
-    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return [parameter.name for parameter in _parameters(function) if parameter.kind not in variadic]
-
-
-def _required(function: Callable[..., Any]) -> list[str]:
-    named = _named(function)
-    return [each.name for each in _parameters(function) if each.default is each.empty and each.name in named]
-
-
-def _parameters(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+def _parameters(function: Callable[..., Any]) -> _Parameters:
     """Return the parameters of a function; a method's are found once for all of its class's instances."""
-    return _signature(function.__func__)[1:] if isinstance(function, MethodType) else _signature(function)
+    if isinstance(function, MethodType):
+        return _parameters_after(1, function.__func__)
+    return _parameters_after(0, function)
+
+
+@lru_cache(maxsize=1024)
+def _parameters_after(first: int, function: Callable[..., Any]) -> _Parameters:
+    known = _signature(function)[first:]
+    named = [each for each in known if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+    return _Parameters(
+        named=[each.name for each in named],
+        required=[each.name for each in named if each.default is each.empty],
+        takes_any=any(each.kind is each.VAR_KEYWORD for each in known),
+    )
 
 
 @lru_cache(maxsize=1024)

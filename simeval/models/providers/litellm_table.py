@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simeval.core.validation import is_number
 
@@ -43,12 +43,21 @@ def listed(name: str) -> Mapping[str, Any]:
     return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
 
 
-def tokens_of(usage: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the tokens of the prompt and of the reply, with those it thought, which xAI counts beside the others."""
+class Tokens(NamedTuple):
+    """The tokens of a call, and how many of its prompt were cached, and of its reply thought."""
+
+    prompt: int
+    completion: int
+    cached: int
+    reasoning: int
+
+
+def tokens_of(usage: Mapping[str, Any]) -> Tokens:
+    """Return the tokens of a call; those that the reply thought are among its own, though xAI counts them beside."""
     prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-    _, thought = parts_of(usage)
+    cached, thought = parts_of(usage)
     is_beside = thought and usage.get("total_tokens") == prompt + completion + thought
-    return prompt, completion + thought if is_beside else completion
+    return Tokens(prompt, completion + thought if is_beside else completion, cached, thought)
 
 
 def parts_of(usage: Any) -> tuple[int, int]:
@@ -83,14 +92,14 @@ def cost_of(entry: Mapping[str, Any], usage: Mapping[str, Any]) -> float | None:
         return float(said)
     if not entry:
         return None
-    prompt, completion = tokens_of(usage)
+    prompt, completion, from_cache, _ = tokens_of(usage)
     above = [tokens for tokens in _tiers(tuple(entry)) if prompt > 1000 * tokens]
     tier = f"_above_{max(above)}k_tokens" if above else ""
     prices = [entry.get(f"{name}_cost_per_token{tier}") for name in ("input", "output")]
     paid, said_price = prices
     if not (is_number(paid) and is_number(said_price)):
         return None
-    cached = min(prompt, parts_of(usage)[0])
+    cached = min(prompt, from_cache)
     kept = entry.get(f"cache_read_input_token_cost{tier}", entry.get("cache_read_input_token_cost"))
     kept_price = kept if is_number(kept) else paid
     return (prompt - cached) * paid + cached * kept_price + completion * said_price

@@ -29,7 +29,7 @@ from simeval.models.providers.endpoints import (
     key_missing,
     require_one_login,
 )
-from simeval.models.providers.litellm_table import cost_of, listed, parts_of, tokens_of
+from simeval.models.providers.litellm_table import cost_of, listed, tokens_of
 from simeval.models.providers.openai_format import (
     ELSEWHERE,
     STREAMED,
@@ -242,20 +242,19 @@ class CompatibleModel:
             said = self._answered(answer)
             usage = answer.get("usage") or {}
             choice = answer["choices"][0] if "choices" in answer else {}
-            prompt_tokens, completion_tokens = tokens_of(usage)
-            cached_tokens, reasoning_tokens = parts_of(usage)
+            tokens = tokens_of(usage)
             return Completion(
                 text=said,
                 is_cut=is_cut(choice),
                 is_filtered=is_filtered(choice),
                 refusal=refusal_of(choice["message"]) if choice else "",
                 first_token=first_token_of(choice),
-                prompt_tokens=prompt_tokens,
-                completion_tokens=completion_tokens,
+                prompt_tokens=tokens.prompt,
+                completion_tokens=tokens.completion,
                 cost_usd=cost_of(self._entry, usage),
                 first_text_seconds=first_text_seconds,
-                cached_tokens=cached_tokens,
-                reasoning_tokens=reasoning_tokens,
+                cached_tokens=tokens.cached,
+                reasoning_tokens=tokens.reasoning,
             )
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
             problem = f"not what {self.path} answers: {text[:LONGEST_KEPT]!r}"

@@ -57,8 +57,8 @@ class Dialect:
     def asked(self, request: Request, json_schema: object) -> dict[str, Any]:
         """Return a request, as the endpoint takes it; `json_schema` is True, False or "auto"."""
         asked: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed % 2**31}
-        for name in self.refused & asked.keys():
-            del asked[name]
+        for name in self.refused:
+            asked.pop(name, None)
         is_limited = request.max_tokens is not None and (not self.thinks or LIMIT in request.options)
         if is_limited and (limit := self._first(LIMITS)) is not None:
             asked[limit] = request.max_tokens
@@ -93,7 +93,10 @@ class Dialect:
         return request.with_room(0.5)
 
     def _first(self, names: Sequence[str]) -> str | None:
-        return next((name for name in names if name not in self.refused), None)
+        for name in names:  # at every call, and a generator takes twice as long
+            if name not in self.refused:
+                return name
+        return None
 
 
 _FORMS = ("json_schema", "json_object")
@@ -136,10 +139,14 @@ def body_of(asked: Mapping[str, Any]) -> bytes:
 
     Raises TypeError or ValueError for what JSON has no form for.
     """
-    parts = [f'"{name}": {value.json}' for name, value in asked.items() if isinstance(value, Fixed)]
-    others = {name: value for name, value in asked.items() if name != "messages" and not isinstance(value, Fixed)}
-    if "messages" in asked:
-        parts.append(f'"messages": [{", ".join(map(_message, asked["messages"]))}]')
+    parts, others = list[str](), dict[str, Any]()
+    for name, value in asked.items():
+        if name == "messages":
+            parts.append(f'"messages": [{", ".join(map(_message, value))}]')
+        elif isinstance(value, Fixed):
+            parts.append(f'"{name}": {value.json}')
+        else:
+            others[name] = value
     if others:
         parts.append(dumps(others)[1:-1])
     return f"{{{', '.join(parts)}}}".encode()

@@ -200,8 +200,8 @@ def test_what_xai_counts_beside_the_reply_is_paid_for_too() -> None:
     }
     within = {**usage, "total_tokens": 110}
 
-    assert tokens_of(usage) == (100, 1_010)
-    assert tokens_of(within) == (100, 10)
+    assert tokens_of(usage)[:2] == (100, 1_010)
+    assert tokens_of(within)[:2] == (100, 10)
 
 
 @pytest.mark.parametrize(
