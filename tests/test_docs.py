@@ -74,7 +74,9 @@ def test_agents_find_every_page_and_every_command_in_their_files() -> None:
     listed = agents.listing("simeval", "", [{"Pages": pages}], ROOT / "docs")
     taught = agents.skill(ROOT / "docs")
 
-    assert [line.split("): ")[0] for line in listed.splitlines()[6:]] == [f"- [{title}]({path}" for title, path in nav]
+    links = [f"- [{title}]({re.sub(r'(index)?[.]md$', '', path).rstrip('/') or '.'}/" for title, path in nav]
+    assert [line.split("): ")[0] for line in listed.splitlines()[6:]] == links
+    assert {"- [Start](start/", "- [Home](./"} <= {*links}
     assert [path for path in COMMANDS if not re.search(rf"{path.split()[1]}\b", taught)] == []
 
 

@@ -43,9 +43,14 @@ def _sections(nav: Sequence[Any], docs: Path) -> Iterator[str]:
     for entry in nav:
         [(title, inner)] = entry.items()
         if isinstance(inner, str):
-            yield f"- [{title}]({inner}): {_first_sentence((docs / inner).read_text(encoding='utf-8'))}"
+            yield f"- [{title}]({_url(inner)}): {_first_sentence((docs / inner).read_text(encoding='utf-8'))}"
         else:
             yield from ("", f"## {title}", "", *_sections(inner, docs))
+
+
+def _url(page: str) -> str:
+    """Return the address of a page within the site."""
+    return f"{page.removesuffix('index.md').removesuffix('.md').rstrip('/') or '.'}/"
 
 
 def _first_sentence(markdown: str) -> str:

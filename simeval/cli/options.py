@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
@@ -78,6 +79,14 @@ class GroupedCommand(SettingsCommand):
             found = super().get_params(ctx)
         return found
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a file behind an option whose value may be left out is the suite: --aa suite.yaml."""
+        alone = {flag: each for each in self.get_params(ctx) for flag in each.opts if _may_stand_alone(each)}
+        for place, (flag, value) in enumerate(pairwise(args)):
+            if flag in alone and not _is_value(alone[flag], value, ctx) and Path(value).exists():
+                args[place] = f"{flag}={alone[flag].flag_value}"  # type: ignore[attr-defined]
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         params = self.get_params(ctx)
         is_all = ctx.meta.get(ALL) or len(params) <= MOST_SHOWN
@@ -89,6 +98,18 @@ class GroupedCommand(SettingsCommand):
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def _may_stand_alone(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not param.is_flag and isinstance(param.flag_value, str)
+
+
+def _is_value(param: click.Parameter, written: str, ctx: click.Context) -> bool:
+    try:
+        param.type.convert(written, param, ctx)
+    except click.UsageError:
+        return False
+    return True
 
 
 def _is_of_first_week(option: click.Option) -> bool:

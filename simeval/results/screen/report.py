@@ -1,7 +1,8 @@
 """The screen after a run: the outcome in a line, the first failure, the reasons, and the cost."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import isinf, isnan
@@ -57,6 +58,7 @@ MOST_PASSES = 8
 MOST_TITLES = 10
 MOST_TOLD = 5  # conversations that are shown
 SAME = "for the reason above"
+_NUMBER = re.compile(r"(?<!turn )\b\d[\d.,]*")
 REPEATED = "repeatability: "  # begins a sentence that is shown with the guarantee
 DOES: dict[str, tuple[str, str]] = {
     "error": ("could not be judged", "could not be judged"),
@@ -461,17 +463,24 @@ def failure_lines(page: RunDocument, terminal: Terminal) -> list[str]:
 
 
 def _folded_causes(failures: Sequence[Failure]) -> list[str]:
-    """Return the text of each failure; the first of many that share a line, as when each quotes its user."""
-    said = [(f"{failure.stage}: {kind_of(failure.error)}", one_line(_cause(failure))) for failure in failures]
-    texts: dict[str, dict[str, None]] = {}
-    for kind, text in said:
-        texts.setdefault(kind, {})[text] = None
+    """Return the text of each failure; the first of those that differ in numbers, or of many that share a line."""
+    kinds = [f"{failure.stage}: {kind_of(failure.error)}" for failure in failures]
+    texts = [one_line(_cause(failure)) for failure in failures]
+    alike = [(kind, _NUMBER.sub("", text)) for kind, text in zip(kinds, texts, strict=True)]
+    return _first_of(kinds, _first_of(alike, texts, 1, "other number"), MOST_CAUSES, "other text")
+
+
+def _first_of(keys: Sequence[Hashable], texts: Sequence[str], most: int, other: str) -> list[str]:
+    """Return the texts; for more than so many different ones with the same key, the first of them."""
+    groups: dict[Hashable, dict[str, None]] = {}
+    for key, text in zip(keys, texts, strict=True):
+        groups.setdefault(key, {})[text] = None
     folded = {
-        kind: f"{next(iter(found))} (and with {len(found) - 1} other texts)"
-        for kind, found in texts.items()
-        if len(found) > MOST_CAUSES
+        key: f"{next(iter(found))} (and with {counted_of(len(found) - 1, other)})"
+        for key, found in groups.items()
+        if len(found) > most
     }
-    return [folded.get(kind, text) for kind, text in said]
+    return [folded.get(key, text) for key, text in zip(keys, texts, strict=True)]
 
 
 def _cause(failure: Failure) -> str:

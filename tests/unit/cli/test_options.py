@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from simeval.cli.commands import commands
 from simeval.cli.main import SUMMARIES, main
 from simeval.cli.options import GroupedCommand, option_named, overrides, setting_options, written_flags
 from simeval.core.setting_field import about_of
@@ -217,3 +218,20 @@ def test_help_shows_twenty_options_and_help_all_the_rest(command: str) -> None:
     assert 10 < help_of(command).count("\n  -") <= 20
     assert whole.count("\n  -") > 20
     assert "--help-all" in help_of(command)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [(["--aa", "suite.yaml"], 10), (["--aa", "3", "suite.yaml"], 3), (["suite.yaml", "--aa"], 10)],
+)
+def test_a_file_behind_an_option_without_its_value_is_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: list[str], read: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("suite.yaml").touch()
+    command = commands.commands["run"]
+
+    context = command.make_context("run", written)
+
+    assert context.params["aa"] == read
+    assert "suite.yaml" in str(context.params["suite"])

@@ -329,6 +329,20 @@ def test_failures_of_one_cause_are_told_once_whatever_each_quotes() -> None:
     assert "(and with 11 other texts)" in " ".join(text.split())
 
 
+def test_failures_that_differ_in_a_number_alone_are_one_cause() -> None:
+    said = "odd: ValueError: no price at {}: {} euros (bot.py:5 in odd)"
+    odd = [Failure(stage="scorer", error=said.format(n, 17 * n), cause="app") for n in range(1, 4)]
+    refused = [Failure(stage="judge", error=f"HTTP {status}: no", cause="model") for status in (401, 500)]
+
+    text = str(result(("works", [RULE], [Score(value=8.0), *odd, *refused])))
+
+    assert "3 x scorer: odd: ValueError: no price at 1: 17 euros (bot.py:5 in odd) (and with 2 other numbers)" in (
+        " ".join(text.split())
+    )
+    assert "1 x judge: HTTP 401: no" in text
+    assert "1 x judge: HTTP 500: no" in text
+
+
 def test_failures_of_several_causes_are_told_apart() -> None:
     failed = "judge failed (server): HTTP {}"
     lost = [Failure(stage="judge", error=failed.format(code), cause="server") for code in (500, 500, 503)]
