@@ -1,6 +1,6 @@
 """Labels dealt by a judge's verdict: how many are as exact as 100 of a random sample, on public sets of labels.
 
-    python -m benchmarks.statistics.labels [--judged 500] [--draws 4000]
+    python -m benchmarks.statistics.labels [--judged 500] [--draws 4000] [--picture docs/pictures/labels.svg]
 
 A row is a judge, by the number of items that it and people call good or bad. "share of people" is the rate that is
 estimated, "dealt" the labels that estimate it with the variance of 100 random ones, dealt as `people label` does;
@@ -12,9 +12,10 @@ where a judge with an AUC of 0.9 or more saves less than a quarter of the labels
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -59,10 +60,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judged", type=int, default=500)
     parser.add_argument("--draws", type=int, default=4000)
+    parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
     head = ("share of people", "sens/spec", "AUC", "dealt", "proportional", "best", "error")
     print(f"{'':<38}" + "".join(f"{each:>17}" for each in head))
-    short = 0
+    short, bars = 0, list[tuple[Case, int]]()
     for case in cases():
         dealt = fewest(case, options.judged)
         others = (proportional(case, options.judged), best(case, options.judged))
@@ -71,7 +73,32 @@ def main() -> None:
         cells = (f"{case.rate:.2f}", right, f"{case.auc:.2f}", *map(str, (dealt, *others)), f"{error:.2f}")
         print(f"{case.name:<38}" + "".join(f"{each:>17}" for each in cells), flush=True)
         short += case.auc >= ENOUGH and dealt > WANTED * RANDOM
+        bars.append((case, dealt))
+    if options.picture:
+        options.picture.write_text(picture(bars), encoding="utf-8")
     sys.exit(short > 0)
+
+
+def picture(bars: Sequence[tuple[Case, int]]) -> str:
+    """Return a bar for each judge, the longer the less the judge saves; SVG."""
+    high, scale, left = 74 + 28 * len(bars), 3.9, 275
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {high}" font-family="sans-serif" font-size="13">',
+        f'<rect width="720" height="{high}" fill="#ffffff"/>',
+        '<text x="12" y="26" fill="#1d2733" font-weight="bold">Labels as exact as 100 of a random sample</text>',
+        '<text x="12" y="46" fill="#5b6673">set and judge, with its AUC against people; 500 judged</text>',
+    ]
+    for row, (case, labels) in enumerate(sorted(bars, key=lambda bar: bar[1])):
+        y, colour = 60 + 28 * row, "#2f7d4f" if labels <= WANTED * RANDOM else "#c98a1b"
+        lines += [
+            f'<text x="{left - 10}" y="{y + 15}" text-anchor="end" fill="#1d2733">{case.name}, {case.auc:.2f}</text>',
+            f'<rect x="{left}" y="{y}" width="{scale * labels:.0f}" height="22" rx="4" fill="{colour}"/>',
+            f'<text x="{left + scale * labels - 8:.0f}" y="{y + 15}" text-anchor="end" fill="#ffffff">{labels}</text>',
+        ]
+    at, end = left + scale * RANDOM, high - 12
+    lines.append(f'<text x="{at:.0f}" y="46" text-anchor="middle" fill="#5b6673">random: 100</text>')
+    lines.append(f'<path d="M{at:.0f} 54V{end}" stroke="#5b6673" stroke-dasharray="4 4"/>')
+    return "\n".join([*lines, "</svg>", ""])
 
 
 def cases() -> Iterator[Case]:

@@ -174,11 +174,15 @@ def chance_to_pass(
 
 def _with_labels(chances: Floats, good: Floats, bad: Floats) -> Floats:
     """Return the chances of numbers of good labels after more of them, of either kind."""
+    return _longer(_longer(chances, good).T, bad).T
+
+
+def _longer(chances: Floats, more: Floats) -> Floats:
+    """Return chances of the sum of each row's number and another, whose chances are `more`."""
     rows, columns = chances.shape
-    found = np.zeros((rows + good.size - 1, columns + bad.size - 1))
-    for row, chance in enumerate(good):
-        for column, other in enumerate(bad):
-            found[row : row + rows, column : column + columns] += chance * other * chances
+    found = np.zeros((rows + more.size - 1, columns))
+    for place, chance in enumerate(more):
+        found[place : place + rows] += chance * chances
     return found
 
 
