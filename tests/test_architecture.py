@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 import simeval
+from benchmarks.structure import longest_chain
 
 ROOT = Path(simeval.__file__).parent
 MOST_LINES = 600
+LONGEST_CHAIN = 15  # modules each of which imports the next one when it is loaded
 TESTS = Path(__file__).parent
 HEAVY = (
     "litellm",
@@ -72,6 +74,12 @@ def test_no_helper_lies_among_tests() -> None:
     helpers = {path.relative_to(TESTS).as_posix() for path in {*TESTS.rglob("*.py")} - elsewhere}
 
     assert not {path for path in helpers if not Path(path).match("test_*.py") and not path.endswith("conftest.py")}
+
+
+def test_no_chain_of_imports_is_long() -> None:
+    chain = longest_chain()
+
+    assert len(chain) <= LONGEST_CHAIN, chain
 
 
 def test_every_module_opens_with_a_sentence() -> None:
