@@ -1,7 +1,6 @@
 """The work of `simeval compare`: read two results, compare them, write the changes, return the exit status."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from simeval.analysis.comparison_report import (
 )
 from simeval.analysis.many_runs import compare_many, encode_many, many_text
 from simeval.analysis.saved_run import Source, read_json, read_result
-from simeval.cli.output import reader, require_apart, require_writable, show, status_of, write_json, write_markdown
+from simeval.cli.output import exit_status, reader, require_apart, require_writable, show, write_json, write_markdown
 from simeval.core.markdown import Part, escaped
 from simeval.core.terminal import Color, terminal_of
 from simeval.errors import DefinitionError
@@ -27,12 +26,8 @@ from simeval.store.opening import open_database
 PASSED, NOT_PASSED = 0, 1
 
 
-def compare_runs(**options: Any) -> int:
-    """Compare two results and return the exit status; with a `json_path` of "-" standard output holds JSON only."""
-    return status_of(partial(_compare, **options))
-
-
-def _compare(
+@exit_status
+def compare_runs(
     *,
     baseline: str,
     candidates: Sequence[str],
@@ -44,6 +39,7 @@ def _compare(
     aa: bool = False,
     **options: Any,
 ) -> int:
+    """Compare two results and return the exit status; with a `json_path` of "-" standard output holds JSON only."""
     require_apart({"--json": json_path, "--html": html_path, "--markdown": markdown_path})
     for path in (json_path, html_path, markdown_path):
         require_writable(path, read=(baseline, *candidates, store))

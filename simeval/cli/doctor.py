@@ -21,7 +21,7 @@ import anyio
 import click
 
 from simeval.cli.options import overrides
-from simeval.cli.output import show, status_of
+from simeval.cli.output import exit_status, show
 from simeval.core.logs import configure_logging
 from simeval.core.run_records import Ledger
 from simeval.core.setting_field import ModelRole, RetryConfig
@@ -55,24 +55,21 @@ class Finding:
     is_wrong: bool = False
 
 
+@exit_status
 def show_health(
     context: click.Context, *, judge_model: Sequence[str], user_model: str | None, call: bool, color: Color
 ) -> int:
     """Report the state of everything a run needs, and return the exit status: 1 if something is wrong."""
     configure_logging("ERROR")
-
-    def work() -> int:
-        given, terminal = overrides(context), terminal_of(sys.stdout, color)
-        findings: list[Finding] = []
-        for finding in _findings(given, Cast(None, judge_model, user_model), is_called=call):
-            show("\n".join(_lines(terminal, finding)), None)
-            findings.append(finding)
-        wrong = [finding.name for finding in findings if finding.is_wrong]
-        said = f"to fix: {', '.join(wrong)}" if wrong else "everything that was checked is fine"
-        show(f"\n{said}", None)
-        return WRONG if wrong else 0
-
-    return status_of(work)
+    given, terminal = overrides(context), terminal_of(sys.stdout, color)
+    findings: list[Finding] = []
+    for finding in _findings(given, Cast(None, judge_model, user_model), is_called=call):
+        show("\n".join(_lines(terminal, finding)), None)
+        findings.append(finding)
+    wrong = [finding.name for finding in findings if finding.is_wrong]
+    said = f"to fix: {', '.join(wrong)}" if wrong else "everything that was checked is fine"
+    show(f"\n{said}", None)
+    return WRONG if wrong else 0
 
 
 def _findings(given: Mapping[str, Any], cast: Cast, *, is_called: bool) -> Iterator[Finding]:

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
-from simeval.cli.output import show, status_of
+from simeval.cli.output import exit_status, show
 from simeval.core.feedback import Feedback, Labeller
 from simeval.core.terminal import printable, render_table
 from simeval.core.validation import WORDS
@@ -43,18 +43,12 @@ class FeedbackOptions:
         return any(value is not None for value in (self.key, self.score, self.comment, self.source))
 
 
-def feedback(store: str, options: FeedbackOptions) -> int:
+@exit_status
+def feedback(store: str, options: FeedbackOptions) -> None:
     """Do the requested work with the feedback of a store; return the exit status."""
-    return status_of(partial(_feedback, store, options))
-
-
-def _feedback(store: str, options: FeedbackOptions) -> None:
     work = _chosen(options)
-    database = open_database(store, must_exist=True)
-    try:
+    with closing(open_database(store, must_exist=True)) as database:
         show(work(database, options), None)
-    finally:
-        database.close()
 
 
 def _chosen(options: FeedbackOptions) -> Callable[[Database, FeedbackOptions], str]:

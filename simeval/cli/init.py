@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from simeval.cli.output import BAD_INPUT, say, show, status_of
+from simeval.cli.output import BAD_INPUT, exit_status, say, show
 from simeval.cli.starter_apps import HANDLER, SUITE, app_section, asked_app, is_reached, lies_in
 from simeval.core.terminal import printed
 from simeval.suites.apps.named import names_object
@@ -28,12 +28,13 @@ async def handle(message: str, state: dict[str, Any]) -> AppResponse:
 '''
 
 
+@exit_status
 def write_starter(folder: Path, app: str | None) -> int:
     """Write a suite for an app into a folder, with an app.py if none is named; return the exit status.
 
     That is 2 if a file exists already, or cannot be written, and for an app that cannot be one.
     """
-    return status_of(lambda: _write(folder, asked_app(app)))
+    return _write(folder, asked_app(app))
 
 
 def _write(folder: Path, app: str) -> int:

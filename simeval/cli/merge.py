@@ -8,11 +8,11 @@ from simeval.analysis.merging import merge
 from simeval.cli.output import (
     NOT_COMPLETED,
     STATUS,
+    exit_status,
     require_apart,
     require_writable,
     say,
     show,
-    status_of,
     write_json,
     write_text,
 )
@@ -24,6 +24,7 @@ from simeval.store.opening import open_database
 from simeval.store.runs import LAST, Runs
 
 
+@exit_status
 def merge_runs(
     runs: Sequence[str],
     store: str,
@@ -34,26 +35,22 @@ def merge_runs(
     html_path: str | None,
 ) -> int:
     """Merge the runs of shards, each in the store or the last of a store of its own; give the exit status."""
-
-    def work() -> int:
-        require_apart({"--json": json_path, "--junit": junit_path, "--html": html_path})
-        for path in (json_path, junit_path, html_path):
-            require_writable(path, read=(store, *runs))
-        with ExitStack() as open_stores:
-            into = open_stores.enter_context(closing(open_database(store)))
-            sources = [_found(each, into, open_stores) for each in runs]
-            suite = merge(sources, into, allow_missing=allow_missing)
-        show(suite, json_path)
-        write_json(json_path, encode_suite(suite.results, suite.run, version=__version__))
-        if junit_path:
-            write_text(junit_path, junit_xml(suite.results, suite.run))
-        if html_path:
-            suite.to_html(html_path)
-        if suite.run.stopped:
-            return say(suite.run.stopped, NOT_COMPLETED)
-        return 0 if suite.meets(suite.run.gate) else STATUS[suite.outcome]
-
-    return status_of(work)
+    require_apart({"--json": json_path, "--junit": junit_path, "--html": html_path})
+    for path in (json_path, junit_path, html_path):
+        require_writable(path, read=(store, *runs))
+    with ExitStack() as open_stores:
+        into = open_stores.enter_context(closing(open_database(store)))
+        sources = [_found(each, into, open_stores) for each in runs]
+        suite = merge(sources, into, allow_missing=allow_missing)
+    show(suite, json_path)
+    write_json(json_path, encode_suite(suite.results, suite.run, version=__version__))
+    if junit_path:
+        write_text(junit_path, junit_xml(suite.results, suite.run))
+    if html_path:
+        suite.to_html(html_path)
+    if suite.run.stopped:
+        return say(suite.run.stopped, NOT_COMPLETED)
+    return 0 if suite.meets(suite.run.gate) else STATUS[suite.outcome]
 
 
 def _found(named: str, into: Database, open_stores: ExitStack) -> tuple[Database, str]:

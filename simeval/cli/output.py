@@ -5,9 +5,9 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, ParamSpec, TextIO
 
 from simeval.core.drafts import whole
 from simeval.core.logs import configure_logging, log
@@ -20,18 +20,24 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file whose Markdown GitHub shows on 
 BAD_INPUT, NOT_COMPLETED, INTERRUPTED = 2, 3, 130
 STATUS: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 1, "error": 3}
 STDOUT = "-"  # as the path of an output
+P = ParamSpec("P")
 
 
-def status_of(act: Callable[[], int | None]) -> int:
-    """Return the result of `act`, else 0; print its error, and return the status of that."""
-    try:
-        return act() or 0
-    except DefinitionError as error:
-        return say(error, BAD_INPUT)
-    except SimevalError as error:
-        return say(error, NOT_COMPLETED)
-    except KeyboardInterrupt:
-        return say("interrupted", INTERRUPTED)
+def exit_status(act: Callable[P, int | None]) -> Callable[P, int]:
+    """Let a command return its exit status, by default 0; print its error, and return the status of that."""
+
+    @wraps(act)
+    def acted(*args: P.args, **kwargs: P.kwargs) -> int:
+        try:
+            return act(*args, **kwargs) or 0
+        except DefinitionError as error:
+            return say(error, BAD_INPUT)
+        except SimevalError as error:
+            return say(error, NOT_COMPLETED)
+        except KeyboardInterrupt:
+            return say("interrupted", INTERRUPTED)
+
+    return acted
 
 
 def show_log(level: str, form: Any, *, detailed: bool = False) -> list[str]:

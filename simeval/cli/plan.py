@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simeval.cli.options import overrides, written_flags
-from simeval.cli.output import show, status_of
+from simeval.cli.output import exit_status, show
 from simeval.core.logs import configure_logging, log
 from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import room_of
@@ -26,6 +26,7 @@ ONLY_OF_A_BAR = ("bar", "power", "requirements")
 ONLY_OF_A_SUITE = ("samples", "early_stopping", "stop", "gate", "from_run", "store")
 
 
+@exit_status
 def show_plan(
     context: click.Context,
     *,
@@ -44,44 +45,40 @@ def show_plan(
     """
     configure_logging("WARNING")
     written = written_flags(context)
-
-    def work() -> int:
-        if bar is not None:
-            require_share(bar, "--bar")
-        if rate is not None:
-            require_rate(rate, "--rate")
-        require_share(power, "--power", such_as=POWER)
-        if suite is not None:
-            of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
-            _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
-            loaded = _loaded(suite, samples)
-            settings = loaded.settings.overridden(overrides(context))
-            loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)
-            found: SuitePlan | SampleSizePlan = plan_suite(loaded, settings, true_rate=rate)
-        elif bar is None and rate is None:
-            raise DefinitionError("plan", found="there is nothing to plan", do="give a suite, or --bar and --rate")
-        elif bar is None:
-            raise DefinitionError("plan", found="--bar is missing", do="give the share to prove, or a suite")
-        elif rate is None:
-            raise DefinitionError(
-                "plan", found="--rate is missing", do="give the share that the app really has, such as 0.97"
-            )
-        else:
-            _refuse(written, ONLY_OF_A_SUITE, "it applies to a suite only")
-            given = read_project(Path()).settings.overridden(overrides(context))
-            found = plan(
-                bar,
-                rate,
-                significance_level=given.significance_level,
-                power=power,
-                requirements=requirements,
-                joint=given.joint,
-                min_trials=given.min_trials,
-            )
-        show(found.text(room_of(sys.stdout)), None)
-        return 0 if found.can_pass else NOT_PROVABLE
-
-    return status_of(work)
+    if bar is not None:
+        require_share(bar, "--bar")
+    if rate is not None:
+        require_rate(rate, "--rate")
+    require_share(power, "--power", such_as=POWER)
+    if suite is not None:
+        of_a_bar = [each for each in ONLY_OF_A_BAR if each != "power" or from_run is None]
+        _refuse(written, of_a_bar, "it does not apply to a suite, which has bars of its own")
+        loaded = _loaded(suite, samples)
+        settings = loaded.settings.overridden(overrides(context))
+        loaded = loaded if from_run is None else planned(loaded, from_run, store, settings, power=power)
+        found: SuitePlan | SampleSizePlan = plan_suite(loaded, settings, true_rate=rate)
+    elif bar is None and rate is None:
+        raise DefinitionError("plan", found="there is nothing to plan", do="give a suite, or --bar and --rate")
+    elif bar is None:
+        raise DefinitionError("plan", found="--bar is missing", do="give the share to prove, or a suite")
+    elif rate is None:
+        raise DefinitionError(
+            "plan", found="--rate is missing", do="give the share that the app really has, such as 0.97"
+        )
+    else:
+        _refuse(written, ONLY_OF_A_SUITE, "it applies to a suite only")
+        given = read_project(Path()).settings.overridden(overrides(context))
+        found = plan(
+            bar,
+            rate,
+            significance_level=given.significance_level,
+            power=power,
+            requirements=requirements,
+            joint=given.joint,
+            min_trials=given.min_trials,
+        )
+    show(found.text(room_of(sys.stdout)), None)
+    return 0 if found.can_pass else NOT_PROVABLE
 
 
 def _loaded(suite: str, samples: int | None) -> "Suite":

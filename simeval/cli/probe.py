@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from simeval.cli.entrants import read_suite
-from simeval.cli.output import NOT_COMPLETED, show, status_of
+from simeval.cli.output import NOT_COMPLETED, exit_status, show
 from simeval.cli.two_talks import Proof, Talk, Turn, held
 from simeval.core.capture import defined_at
 from simeval.core.conversation import SESSION
@@ -30,15 +30,12 @@ WRONG = 1
 SECONDS_AT_INIT = 20.0  # for an answer, where nobody has asked to see one
 
 
+@exit_status
 def probe(named: str, *, message: str, color: Color, secret_patterns: Sequence[str] = ()) -> int:
     """Hold two conversations, show their results, and return the exit status."""
-
-    def work() -> int:
-        app, settings = _app(named)
-        clean = _cleaner(app, [*settings.secret_patterns, *secret_patterns])
-        return _show(app, anyio.run(held, app, message, settings.app_timeout_seconds), color, clean)
-
-    return status_of(work)
+    app, settings = _app(named)
+    clean = _cleaner(app, [*settings.secret_patterns, *secret_patterns])
+    return _show(app, anyio.run(held, app, message, settings.app_timeout_seconds), color, clean)
 
 
 def first_look(named: str) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
-from simeval.cli.output import STDOUT, status_of, write_text
+from simeval.cli.output import STDOUT, exit_status, write_text
 from simeval.core.terminal import indent, line_of, room_of
 from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
@@ -17,13 +17,10 @@ LEAST = 30  # cells for a prompt's purpose, beside the others
 _ARGUMENT = "_prompt"
 
 
-def show_prompts(name: str | None) -> int:
+@exit_status
+def show_prompts(name: str | None) -> None:
     """List all prompts, or print one by its name, and give the exit status."""
-
-    def work() -> None:
-        write_text(STDOUT, _listed() if name is None else _printed(name))
-
-    return status_of(work)
+    write_text(STDOUT, _listed() if name is None else _printed(name))
 
 
 def _listed() -> str:

@@ -9,7 +9,7 @@ import click
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import reader, require_writable, show, status_of, write_json
+from simeval.cli.output import exit_status, reader, require_writable, show, write_json
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import indent, line_of, printable, room_of
 from simeval.engine.engine import Engine
@@ -17,29 +17,26 @@ from simeval.engine.rubrics import NOT_WRITTEN, ExpectationRubric
 from simeval.suites.cast import ESCALATE, Cast
 
 
+@exit_status
 def show_rubrics(
     context: click.Context, *, suite: str, judge_model: str | None, write: bool, json_path: str | None
 ) -> int:
     """Show the rubrics of a suite, including those to be written, and return the exit status."""
     configure_logging("WARNING")
-
-    def listed() -> int:
-        given = Cast(judge_model=(judge_model,) if judge_model else ())
-        loaded, cast = read_suite(suite, given)
-        settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
-        require_writable(json_path, read=(suite, settings.store))
-        with cast.placed("judge_model", ESCALATE):
-            engine = Engine(list(cast.judge_model[:1]) or None, settings=settings)
-            found = anyio.run(lambda: engine.rubrics(loaded, write=write))
-        room = line_of(room_of(reader(json_path)))
-        show(
-            "\n\n".join(_shown(each, room) for each in found) or "no expectation of this suite is rated by a judge",
-            json_path,
-        )
-        write_json(json_path, {"rubrics": [*map(_encoded, found)]})
-        return int(any(each.rubric is None for each in found))
-
-    return status_of(listed)
+    given = Cast(judge_model=(judge_model,) if judge_model else ())
+    loaded, cast = read_suite(suite, given)
+    settings = loaded.settings.overridden({**overrides(context), "escalate": None})  # the first judge writes them
+    require_writable(json_path, read=(suite, settings.store))
+    with cast.placed("judge_model", ESCALATE):
+        engine = Engine(list(cast.judge_model[:1]) or None, settings=settings)
+        found = anyio.run(lambda: engine.rubrics(loaded, write=write))
+    room = line_of(room_of(reader(json_path)))
+    show(
+        "\n\n".join(_shown(each, room) for each in found) or "no expectation of this suite is rated by a judge",
+        json_path,
+    )
+    write_json(json_path, {"rubrics": [*map(_encoded, found)]})
+    return int(any(each.rubric is None for each in found))
 
 
 def _shown(each: ExpectationRubric, room: int) -> str:

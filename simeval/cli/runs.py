@@ -2,16 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from simeval.cli.opened import with_store
-from simeval.cli.output import require_writable, show, write_json
+from simeval.cli.output import exit_status, require_writable, show, write_json
 from simeval.core.run_records import SUITE
 from simeval.core.serialization import plain
 from simeval.core.terminal import GAP, LEFT_OUT, LINE, indent, line_of, printable, render_table, room_of, table_width
 from simeval.errors import DefinitionError
-from simeval.store.database import Database
+from simeval.store.opening import open_database
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
 
@@ -33,10 +33,10 @@ class WantedRuns:
     json_path: str | None
 
 
-def list_runs(store: str, wanted: WantedRuns) -> int:
+@exit_status
+def list_runs(store: str, wanted: WantedRuns) -> None:
     """Print the newest runs of a store; give the exit status."""
-
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         conditions = dict(map(_condition, wanted.where))
         require_writable(wanted.json_path, read=(store,))
 
@@ -54,8 +54,6 @@ def list_runs(store: str, wanted: WantedRuns) -> int:
         more = f"\n\n{said}" if len(several) > len(found) else ""
         shown = _table(found, wanted.metrics) if found else f"no runs in {store}{_asked(wanted)}"
         show(f"{shown}{more}", wanted.json_path)
-
-    return with_store(store, work)
 
 
 def _condition(text: str) -> tuple[str, str]:

@@ -12,12 +12,12 @@ from simeval.cli.options import overrides
 from simeval.cli.output import (
     NOT_COMPLETED,
     STATUS,
+    exit_status,
     reader,
     require_apart,
     require_writable,
     say,
     show,
-    status_of,
     write_json,
 )
 from simeval.cli.signals import ending_on_signals, status_of_end
@@ -59,6 +59,7 @@ IMPORT_LOG = "simeval.extras.importers.registry:import_log"  # a feature that at
 OF_SUITES = ("executor", "shard", "resume")  # settings of a project that do not concern datasets
 
 
+@exit_status
 def score_file(
     context: click.Context,
     *,
@@ -83,50 +84,46 @@ def score_file(
 ) -> int:
     """Measure the conversations of a file and return the exit status; scorers are made with the `chosen` options."""
     told = configure_logging((log_level or ("error" if quiet else "warning")).upper())  # type: ignore[arg-type]
-
-    def work() -> int:
-        named = scorers or ("preference" if against else "")
-        made = _scorers(named, ScorerOptions(**chosen)) if named or (then is None and not feedback) else []
-        made += [PeoplesFeedback(name=key, key=key) for key in feedback]
-        expected = [
-            *(load_expectations(then) if then is not None else []),
-            *(_expectation(each, made, _share, "--share") for each in shares),
-            *(_expectation(each, made, _median, "--median") for each in medians),
-        ]
-        made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
-        project = read_project(Path())
-        is_judged = any(each.calls for each in made) or any(each.scorer is None for each in expected)
-        judges = [judge_model] if judge_model else [*project.cast.judge_model] if is_judged else []
-        unset = [*OF_SUITES, *(["escalate"] if len(judges) < 2 else []), *([] if is_judged else ["judge_examples"])]
-        usual = {name: getattr(DEFAULTS, name) for name in unset}
-        settings = project.settings.overridden({**usual, **overrides(context)})
-        require_apart({"--json": json_path, "--html": html_path})
-        for path in (json_path, html_path):
-            files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
-            require_writable(path, read=files)
+    named = scorers or ("preference" if against else "")
+    made = _scorers(named, ScorerOptions(**chosen)) if named or (then is None and not feedback) else []
+    made += [PeoplesFeedback(name=key, key=key) for key in feedback]
+    expected = [
+        *(load_expectations(then) if then is not None else []),
+        *(_expectation(each, made, _share, "--share") for each in shares),
+        *(_expectation(each, made, _median, "--median") for each in medians),
+    ]
+    made += [each.scorer for each in expected if isinstance(each.scorer, Scorer) and each.scorer not in made]
+    project = read_project(Path())
+    is_judged = any(each.calls for each in made) or any(each.scorer is None for each in expected)
+    judges = [judge_model] if judge_model else [*project.cast.judge_model] if is_judged else []
+    unset = [*OF_SUITES, *(["escalate"] if len(judges) < 2 else []), *([] if is_judged else ["judge_examples"])]
+    usual = {name: getattr(DEFAULTS, name) for name in unset}
+    settings = project.settings.overridden({**usual, **overrides(context)})
+    require_apart({"--json": json_path, "--html": html_path})
+    for path in (json_path, html_path):
+        files = (file, then, against, chosen.get("persona"), chosen.get("traits"), settings.store)
+        require_writable(path, read=files)
+    with project.cast.placed("judge_model"):
+        engine = Engine(judges or None, settings=settings)
+    columns: _Columns = {"inputs": list(inputs) or None, "outputs": list(outputs) or None, "recorded": recorded}
+    dataset = _dataset(file, engine.settings.store, format, columns, feedback, is_asked_anew=app is not None)
+    if against is not None:
+        _require_pairs([each for each in (file, Path(against)) if _is_run(each)], engine.settings.store)
+        baseline = _dataset(Path(against), engine.settings.store, format, columns, ())
+        dataset = _against(dataset, baseline, is_answered_anew=app is not None)
+    try:
         with project.cast.placed("judge_model"):
-            engine = Engine(judges or None, settings=settings)
-        columns: _Columns = {"inputs": list(inputs) or None, "outputs": list(outputs) or None, "recorded": recorded}
-        dataset = _dataset(file, engine.settings.store, format, columns, feedback, is_asked_anew=app is not None)
-        if against is not None:
-            _require_pairs([each for each in (file, Path(against)) if _is_run(each)], engine.settings.store)
-            baseline = _dataset(Path(against), engine.settings.store, format, columns, ())
-            dataset = _against(dataset, baseline, is_answered_anew=app is not None)
-        try:
-            with project.cast.placed("judge_model"):
-                result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
-        except SimevalError as error:
-            if isinstance(error.partial, ExperimentResult):
-                _report(error.partial, json_path, html_path, told, brief=quiet)
-            raise
-        _report(result, json_path, html_path, told, brief=quiet)
-        if result.run.stopped:
-            return say(result.run.stopped, status_of_end(result.run.stopped))
-        if result.outcome != "error" and not result.has_measured:
-            return say(f"{_nothing(result)}{_why(result) if quiet else ''}", NOT_COMPLETED)
-        return 0 if result.outcome is None else STATUS[result.outcome]
-
-    return status_of(work)
+            result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
+    except SimevalError as error:
+        if isinstance(error.partial, ExperimentResult):
+            _report(error.partial, json_path, html_path, told, brief=quiet)
+        raise
+    _report(result, json_path, html_path, told, brief=quiet)
+    if result.run.stopped:
+        return say(result.run.stopped, status_of_end(result.run.stopped))
+    if result.outcome != "error" and not result.has_measured:
+        return say(f"{_nothing(result)}{_why(result) if quiet else ''}", NOT_COMPLETED)
+    return 0 if result.outcome is None else STATUS[result.outcome]
 
 
 async def _evaluate(

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
-from functools import partial
 from typing import Any
 
 import anyio
@@ -11,7 +10,7 @@ import click
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import NOT_COMPLETED, require_writable, show, show_log, status_of, write_json
+from simeval.cli.output import NOT_COMPLETED, exit_status, require_writable, show, show_log, write_json
 from simeval.cli.signals import ending_on_signals, status_of_end
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.validation import require
@@ -24,12 +23,8 @@ from simeval.suites.files import Suite
 FOUND, CANNOT_TELL = 0, 1
 
 
-def select_app(context: click.Context, **options: Any) -> int:
-    """Find the best of several apps; give the exit status."""
-    return status_of(partial(_select, context, **options))
-
-
-def _select(
+@exit_status
+def select_app(
     context: click.Context,
     *,
     suite: str,
@@ -42,6 +37,7 @@ def _select(
     log_level: str | None,
     log_format: Any,
 ) -> int:
+    """Find the best of several apps; give the exit status."""
     show_log(log_level or "info", log_format)
     with redirect_stdout(sys.stderr) if json_path == "-" else nullcontext():
         loaded, cast = read_suite(suite, Cast(None, judge_model, user_model), only_named, samples)

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simeval.cli.opened import with_store
-from simeval.cli.output import require_apart, require_writable, show, write_json, write_text
+from simeval.cli.output import exit_status, require_apart, require_writable, show, write_json, write_text
 from simeval.core.markdown import LONGEST_REPORT, fenced
 from simeval.core.terminal import Color, printable, render_table, room_of, terminal_of
 from simeval.core.trial import Kept
@@ -17,8 +17,8 @@ from simeval.results.document import Document, ExperimentDocument, RunDocument
 from simeval.results.encoding import encode_document
 from simeval.results.screen.experiment import experiment_text
 from simeval.results.screen.report import chosen, conversations_text, run_text
-from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
+from simeval.store.opening import open_database
 from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs, has_ended, is_of_a_suite
 
@@ -57,11 +57,11 @@ class Written:
     baseline: str | None
 
 
-def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mapping[str, Any]) -> int:
+@exit_status
+def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mapping[str, Any]) -> None:
     """Print a run's report, rows or conversations of it, or how far it has come; give the exit status."""
     json_path = written.json_path
-
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         runs = Runs(database)
         of_rows = any(rows.values())
         fits = has_ended if of_rows else is_of_a_suite if wanted.is_of_conversations else None
@@ -96,8 +96,6 @@ def show_run(store: str, run: str, written: Written, wanted: Wanted, rows: Mappi
             if count:
                 show(f"\nfeedback: {count} (see simeval people feedback {run_id})", None)
 
-    return with_store(store, work)
-
 
 def _found(runs: Runs, run: str, fits: Callable[[RunSummary], bool] | None) -> str:
     """Return the id of a run. Raises DefinitionError if there is none."""
@@ -110,10 +108,10 @@ def _found(runs: Runs, run: str, fits: Callable[[RunSummary], bool] | None) -> s
         raise DefinitionError("show", found=f"{run} is a file", do=do) from None
 
 
-def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
+@exit_status
+def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> None:
     """Delete runs with all that belongs to them; give the exit status."""
-
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         runs = Runs(database)
         found = list(dict.fromkeys(runs.find(name) for name in names))  # all of them, before the first is gone
         if not confirmed and not sys.stdin.isatty():
@@ -127,14 +125,13 @@ def delete_runs(store: str, names: Sequence[str], *, confirmed: bool) -> int:
             runs.delete(run_id)
             show(f"deleted {run_id}", None)
 
-    return with_store(store, work)
 
-
-def list_datasets(store: str) -> int:
+@exit_status
+def list_datasets(store: str) -> None:
     """Print the versions of the datasets of a store; give the exit status."""
     from simeval.store.datasets import Datasets
 
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         found = [_dataset_row(each) for each in Datasets(database).list()]
         show(
             render_table(DATASET_HEADERS, found, widths=(60,), room=room_of(sys.stdout))
@@ -142,8 +139,6 @@ def list_datasets(store: str) -> int:
             else f"no datasets in {store}",
             None,
         )
-
-    return with_store(store, work)
 
 
 def _conversations(runs: Runs, run_id: str, wanted: Wanted) -> str:

@@ -9,7 +9,7 @@ import click
 
 from simeval.cli.entrants import handler_of, read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say, show, status_of
+from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, exit_status, say, show
 from simeval.cli.signals import INTERRUPT, ending_on_signals
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.conversation import Message, message_lines
@@ -35,6 +35,7 @@ PLAIN_RUN: dict[str, Any] = {
 }
 
 
+@exit_status
 def try_suite(
     context: click.Context,
     *,
@@ -47,24 +48,20 @@ def try_suite(
 ) -> int:
     """Hold one conversation of the first scenario that is named, and judge it; give the exit status."""
     configure_logging("ERROR")
-
-    def work() -> int:
-        loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
-        [scenario, *_] = loaded
-        if scenario.rows:
-            scenario = scenario.of_case(scenario.rows[0])
-        settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
-        handler = handler_of(cast)
-        for said in session_warnings([handler], scenario.most_turns):
-            click.echo(f"warning: {said}", err=True)
-        with cast.placed("app", *MODELS, ESCALATE):
-            engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-            result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
-        if result.run.stopped.startswith(INTERRUPT):
-            return say(result.run.stopped, INTERRUPTED)
-        return 0 if _is_judged(result) else NOT_COMPLETED
-
-    return status_of(work)
+    loaded, cast = read_suite(suite, Cast(app, judge_model, user_model), only_named, 1)
+    [scenario, *_] = loaded
+    if scenario.rows:
+        scenario = scenario.of_case(scenario.rows[0])
+    settings = loaded.settings.overridden({**overrides(context), **PLAIN_RUN})
+    handler = handler_of(cast)
+    for said in session_warnings([handler], scenario.most_turns):
+        click.echo(f"warning: {said}", err=True)
+    with cast.placed("app", *MODELS, ESCALATE):
+        engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
+        result = anyio.run(_talk, engine, scenario, handler, terminal_of(sys.stdout, color))
+    if result.run.stopped.startswith(INTERRUPT):
+        return say(result.run.stopped, INTERRUPTED)
+    return 0 if _is_judged(result) else NOT_COMPLETED
 
 
 async def _talk(engine: Engine, scenario: ScenarioTest, handler: ExampleHandler, terminal: Terminal) -> SuiteResult:

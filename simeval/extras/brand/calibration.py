@@ -4,13 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simeval.cli.output import require_writable, show, status_of, write_json, write_text
+from simeval.cli.output import exit_status, require_writable, show, write_json, write_text
 from simeval.core.row_files import json_objects
 from simeval.core.terminal import counted_of, printable
 from simeval.core.validation import WORDS
@@ -303,24 +302,19 @@ def encode_separation(found: Separation) -> dict[str, Any]:
     }
 
 
+@exit_status
 def calibrate_persona(
     *, persona: Path, labelled: Path, out: Path, test: Path | None, seed: int, json_path: str | None
-) -> int:
-    """Fit, measure, report and write the model; give the exit status."""
-    return status_of(partial(_calibrate, persona, labelled, out, test, seed, json_path))
-
-
-def _calibrate(
-    persona_path: Path, labelled: Path, out: Path, test: Path | None, seed: int, json_path: str | None
 ) -> None:
+    """Fit, measure, report and write the model; give the exit status."""
     for path in (str(out), json_path):
-        require_writable(path, read=(persona_path, labelled, test))
+        require_writable(path, read=(persona, labelled, test))
     if json_path and Path(json_path).absolute() == out.absolute():
         raise DefinitionError("--json", found="the model is written there (--out)", do="name another file")
-    persona = load_persona(persona_path)
+    brand = load_persona(persona)
     turns, skipped = read_turns(labelled)
     held_out = read_turns(test)[0] if test else None
-    found = calibrate(persona, turns, seed=seed)
+    found = calibrate(brand, turns, seed=seed)
     on_test, seen = None, None
     if held_out is not None:
         left = unseen(held_out, turns)

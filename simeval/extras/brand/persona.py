@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -28,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from simeval.cli.output import show, status_of, write_text
+from simeval.cli.output import exit_status, show, write_text
 from simeval.core.terminal import counted_of
 from simeval.core.validation import require, require_one_of
 from simeval.core.yaml_files import located, read_yaml
@@ -295,24 +294,18 @@ def as_persona(given: object) -> Persona:
     raise DefinitionError("persona", found=f"found {given!r:.80}", do="give a Persona, or the path of its YAML file")
 
 
-def write_persona(path: Path) -> int:
+@exit_status
+def write_persona(path: Path) -> None:
     """Write a commented persona; return 0, or 2 if there is such a file already."""
-    return status_of(partial(_write, path))
-
-
-def check_persona(path: Path) -> int:
-    """Report the measures of a persona; return 0, or 2 for a mistake in it."""
-    return status_of(partial(_check, path))
-
-
-def _write(path: Path) -> None:
     if path.exists():
         raise DefinitionError(f"{str(path)!r}", found="there is such a file already", do="name another one")
     write_text(str(path), PERSONA)
     show(f"wrote {path}\nnow edit it, and run: simeval persona check {path}", None)
 
 
-def _check(path: Path) -> None:
+@exit_status
+def check_persona(path: Path) -> None:
+    """Report the measures of a persona; return 0, or 2 for a mistake in it."""
     show("\n".join(_said(load_persona(path))), None)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from simeval.cli.output import require_writable, say, show, status_of
+from simeval.cli.output import exit_status, require_writable, say, show
 from simeval.core.row_files import JSON_LINES
 from simeval.core.terminal import PLAIN, room_of
 from simeval.datasets.dataset import Dataset, Example, check_dataset, own_ids
@@ -52,6 +52,7 @@ class _Users:
     rows: Sequence[tuple[str, str]]
 
 
+@exit_status
 def import_logs(
     *,
     files: Sequence[Path],
@@ -63,18 +64,6 @@ def import_logs(
     fit_users: bool = False,
 ) -> int:
     """Write the logs in `files` as one dataset, keep it in a `store` too, fit its users, and give the exit status."""
-    return status_of(partial(_import, files, format, out, name, store, form, fit_users))
-
-
-def _import(
-    files: Sequence[Path],
-    format: str,
-    out: Path | None,
-    name: str | None,
-    store: str | None,
-    form: Form,
-    fit_users: bool,
-) -> int:
     target = _target(files, out, name)
     require_writable(str(target), read=(store,))
     users_target = _users_target(target) if fit_users else None

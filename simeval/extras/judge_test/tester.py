@@ -10,7 +10,7 @@ import click
 
 from simeval.cli.entrants import read_suite
 from simeval.cli.options import overrides
-from simeval.cli.output import require_writable, show, status_of, write_json
+from simeval.cli.output import exit_status, require_writable, show, write_json
 from simeval.core.licences import JudgeForm, JudgeLicence, Stream
 from simeval.core.logs import configure_logging
 from simeval.core.settings import Settings
@@ -34,18 +34,15 @@ class Asked:
     json_path: str | None
 
 
+@exit_status
 def test_judge(context: click.Context, asked: Asked) -> int:
     """Test a judge, and give the exit status."""
     configure_logging("WARNING")
-
-    def tested() -> int:
-        require_writable(asked.json_path)
-        settings, cast, forms = _as_a_run(context, asked)
-        if not cast.judge_model:
-            raise DefinitionError("judge-test", found="no judge is named", do="name one with --judge-model")
-        return _weaknesses(cast, settings, asked) if asked.weaknesses else _licence(cast, settings, forms, asked)
-
-    return status_of(tested)
+    require_writable(asked.json_path)
+    settings, cast, forms = _as_a_run(context, asked)
+    if not cast.judge_model:
+        raise DefinitionError("judge-test", found="no judge is named", do="name one with --judge-model")
+    return _weaknesses(cast, settings, asked) if asked.weaknesses else _licence(cast, settings, forms, asked)
 
 
 def _as_a_run(context: click.Context, asked: Asked) -> tuple[Settings, Cast, list[Form]]:

@@ -64,10 +64,10 @@ def mutate(context: click.Context, /, **options: Any) -> None:
     Exit status: 0 every mutant that alters anything is noticed; 1 not so; 2 the command, suite or app could not be
     used; 3 the run could not be completed; 130 it was interrupted.
     """
-    from simeval.cli.output import status_of
+    from simeval.cli.output import exit_status
     from simeval.cli.run import leave
 
-    leave(status_of(partial(_mutate, context, **options)))
+    leave(exit_status(_mutate)(context, **options))
 
 
 def _mutate(

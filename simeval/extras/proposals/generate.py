@@ -10,7 +10,7 @@ import click
 import yaml
 
 from simeval.cli.options import overrides
-from simeval.cli.output import require_writable, say, status_of, write_text
+from simeval.cli.output import exit_status, require_writable, say, write_text
 from simeval.core.logs import configure_logging
 from simeval.core.terminal import counted_of, printable
 from simeval.errors import DefinitionError
@@ -59,23 +59,20 @@ def _comment(text: str, mark: str = "# ") -> str:
     return "\n".join(f"{mark}{line}" for line in wrap(printable(" ".join(text.split())), WIDTH))
 
 
+@exit_status
 def generate(
     context: click.Context, *, sources: Sequence[Path], description: str, model: str, count: int, out: str | None
 ) -> int:
     """Write a suite of proposed scenarios, and give the exit status."""
     configure_logging("WARNING")
-
-    def generated() -> int:
-        if out is not None and out != "-" and Path(out).exists():
-            raise DefinitionError(out, found="this file is there already", do="name another file with --out")
-        require_writable(out)
-        parts = read_parts(sources, description)
-        settings = read_project(Path()).settings.overridden(overrides(context))
-        made = anyio.run(lambda: propose(parts, count=count, model=model, settings=settings))
-        write_text(out or "-", suite_text(made))
-        return say(_told(made, count, out), 0)
-
-    return status_of(generated)
+    if out is not None and out != "-" and Path(out).exists():
+        raise DefinitionError(out, found="this file is there already", do="name another file with --out")
+    require_writable(out)
+    parts = read_parts(sources, description)
+    settings = read_project(Path()).settings.overridden(overrides(context))
+    made = anyio.run(lambda: propose(parts, count=count, model=model, settings=settings))
+    write_text(out or "-", suite_text(made))
+    return say(_told(made, count, out), 0)
 
 
 def _told(made: Proposals, count: int, out: str | None) -> str:

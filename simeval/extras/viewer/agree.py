@@ -1,7 +1,6 @@
 """The work of `simeval people agree`: compare a run's judge with people's labels, or draw trials for them to label."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from simeval.analysis.agreement_report import encode_agreement
 from simeval.analysis.judge_agreement import agreement, load_run
 from simeval.analysis.labels import Label, draw_sample, judged_in, labels_of, skipped_in, write_sample
 from simeval.cli.compare import load_result
-from simeval.cli.output import STDOUT, require_writable, show, status_of, write_json, write_text
+from simeval.cli.output import STDOUT, exit_status, require_writable, show, write_json, write_text
 from simeval.errors import DefinitionError
 from simeval.store.opening import open_database
 
@@ -19,6 +18,7 @@ Fill in the column label, from the top and without skipping any that are hard: p
 """
 
 
+@exit_status
 def agree(
     *,
     result: str,
@@ -33,10 +33,10 @@ def agree(
 ) -> int:
     """Hold a run's judge against people's labels, or draw trials for them to label; give the exit status."""
     if sample is None and out is None and (labels is None or feedback is None):
-        return status_of(partial(_agree, result, labels, alpha, json_path, store, feedback))
+        return _agree(result, labels, alpha, json_path, store, feedback)
     if labels is None and feedback is None and sample is not None and out is not None:
-        return status_of(partial(_draw, result, sample, out, seed, store))
-    return status_of(_refuse)
+        return _draw(result, sample, out, seed, store)
+    raise DefinitionError("agree", found="it takes one of LABELS, --feedback and --sample", do=HOW_TO_AGREE)
 
 
 def _agree(result: str, labels: Path | None, alpha: float, json_path: str | None, store: str, key: str | None) -> int:
@@ -78,13 +78,10 @@ def _stored_labels(document: Any, store: str, key: str | None) -> tuple[list[Lab
     return found, skipped_in(said)
 
 
-def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> None:
+def _draw(result: str, sample: int, out: Path, seed: int | None, store: str) -> int:
     require_writable(str(out), read=(result, store))
     run = load_run(load_result(result, store, f"result {result!r}", of_a_suite=True))
     rows, trials = draw_sample(run, sample, seed=run.seed if seed is None else seed)
     write_sample(rows, out)
     write_text(STDOUT, SAMPLED.format(rows=len(rows), out=out, drawn=min(sample, trials), trials=trials))
-
-
-def _refuse() -> None:
-    raise DefinitionError("agree", found="it takes one of LABELS, --feedback and --sample", do=HOW_TO_AGREE)
+    return 0

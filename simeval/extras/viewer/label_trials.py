@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from shutil import get_terminal_size
 
@@ -18,15 +19,14 @@ from simeval.analysis.label_queue import (
 from simeval.analysis.labels import labels_of, skipped_in
 from simeval.analysis.people_standard import label_plan
 from simeval.analysis.saved_run import read_suite
-from simeval.cli.opened import with_store
 from simeval.cli.options import level_of_project
-from simeval.cli.output import show
+from simeval.cli.output import exit_status, show
 from simeval.core.conversation import transcript_lines
 from simeval.core.terminal import Color, Terminal, one_line, printed, terminal_of
 from simeval.errors import DefinitionError
 from simeval.extras.viewer.keyboard import Keyboard, keyboard
-from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
+from simeval.store.opening import open_database
 from simeval.store.runs import Runs, is_of_a_suite
 
 ENTER, LEAVE, CLEAR = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[2J\x1b[H"
@@ -50,28 +50,24 @@ class Asked:
     color: Color
 
 
-def label_run(store: str, asked: Asked) -> int:
+@exit_status
+def label_run(store: str, asked: Asked) -> None:
     """Have a person label trials of a run; give the exit status."""
-
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             do = "run it in a terminal, or write a file with `simeval people agree RESULT --sample N --out FILE`"
             raise DefinitionError("label", found="there is nobody to ask", do=do)
         _label(Runs(database), FeedbackBook(database), asked)
 
-    return with_store(store, work)
 
-
-def show_plan(store: str, run: str) -> int:
+@exit_status
+def show_plan(store: str, run: str) -> None:
     """Print how many labels the requirements of a run take whose standard is people; give the exit status."""
-
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         runs = Runs(database)
         run_id = runs.find(run, is_of_a_suite)
         document, said = read_suite(runs.document(run_id), "run"), FeedbackBook(database).of_run(run_id)
         show(label_plan(document, people_labels(document, labels_of(said), skipped_in(said))), None)
-
-    return with_store(store, work)
 
 
 def _label(runs: Runs, book: FeedbackBook, asked: Asked) -> None:

@@ -2,29 +2,28 @@
 
 import secrets
 import webbrowser
+from contextlib import closing
 from pathlib import Path
 
-from simeval.cli.opened import with_store
-from simeval.cli.output import show
+from simeval.cli.output import exit_status, show
 from simeval.core.terminal import counted_of
 from simeval.extras.viewer.bundle import write_bundle
 from simeval.extras.viewer.label_page import LabelPages
 from simeval.extras.viewer.site import Site
 from simeval.store.database import Database
+from simeval.store.opening import open_database
 from simeval.store.runs import Runs
 
 
-def view_store(*, store: str, run: str | None, port: int, opens: bool, bundle: Path | None) -> int:
+@exit_status
+def view_store(*, store: str, run: str | None, port: int, opens: bool, bundle: Path | None) -> None:
     """Show a store until Ctrl-C, or write its pages; give the exit status."""
-
-    def work(database: Database) -> None:
+    with closing(open_database(store, must_exist=True)) as database:
         page = f"run/{Runs(database).find(run)}/" if run else ""
         if bundle is not None:
             _write(Site(database, database.name, has_labels=False), bundle)
         else:
             _serve(database, page, port, opens=opens)
-
-    return with_store(store, work)
 
 
 def _write(site: Site, folder: Path) -> None:
