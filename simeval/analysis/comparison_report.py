@@ -35,6 +35,7 @@ from simeval.core.terminal import (
     show_p,
     show_share,
 )
+from simeval.core.validation import first_of
 from simeval.core.version import __version__
 from simeval.results.document import RunDocument, ScenarioDocument
 from simeval.results.screen.report import conversations_text
@@ -365,12 +366,6 @@ def _conclusion(change: Change) -> str:
     return change.explanation.partition(": ")[2]
 
 
-def _is_still(change: Change) -> bool:
-    """Return whether no pair changed, and all of them count."""
-    missing = change.baseline.missing + change.candidate.missing + change.left_out
-    return not (change.regressed or change.improved or missing)
-
-
 def _is_plain(change: Change) -> bool:
     return change.is_proven and not change.reason
 
@@ -397,7 +392,7 @@ def _unknown(changes: Sequence[Change], terminal: Terminal) -> list[str]:
     names = [change.name for change in changes if change.direction is None and not change.title]
     if not names:
         return []
-    listed = ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
+    listed = first_of(names, MOST_SHOWN)
     return terminal.wrap(
         f"not tested, because it is not known which way they are better: {listed}. Declare it with the scorer, "
         '@scorer(direction="higher"), "lower" or "none", or say it here: --higher METRIC, --lower METRIC',

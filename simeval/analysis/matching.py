@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 from simeval.analysis.changes import ComparedRun
 from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of
 from simeval.core.direction import Direction, by_path
+from simeval.core.validation import first_of
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import POWER, ROUNDING
 from simeval.results.document import ExperimentDocument, RunDocument, ScoreCut
@@ -416,9 +417,8 @@ def _notes_of_suites(old: RunDocument, new: RunDocument) -> Iterator[str]:
     yield from (not_kept(run.run_id) for run in (old, new) if run.conditions is None)
     if old.conditions is not None and new.conditions is not None:
         changed = changed_scenarios(old.conditions, new.conditions)
-        more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
         if changed:
-            named = f"{', '.join(changed[:MOST_NAMED])}{more}"
+            named = first_of(changed, MOST_NAMED)
             yield f"scenarios are not as they were, so what changed may be they, not the app: {named}"
 
 

@@ -158,6 +158,12 @@ def _wanted(said: str) -> str:
     return f"use {said.removeprefix(begin).replace(quote, '')}" if begin in said else said[:1].lower() + said[1:]
 
 
+def first_of(names: Sequence[object], most: int) -> str:
+    """Return names with commas between them, the first of many and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
+
+
 def nearest(name: str, known: Sequence[str], *, more: str = "", see: str = "") -> str:
     """Suggest which of the `known` names one may have been meant for.
 

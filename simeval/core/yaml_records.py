@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 from typing_extensions import TypedDict
 
 from simeval.core.setting_field import choices
-from simeval.core.validation import WORDS_READ, UnknownField, closest, meant_for, nearest, own_name, parts_of
+from simeval.core.validation import WORDS_READ, UnknownField, closest, first_of, meant_for, nearest, own_name, parts_of
 from simeval.errors import DefinitionError
 
 NO_CONFIG = ConfigDict()
@@ -61,10 +61,6 @@ def detail_of(each: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
 
 
-def _few(names: Sequence[str], most: int = 16) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str]) -> None:
     """Raise ValidationError for other names in a mapping, and DefinitionError for anything but a mapping.
 
@@ -72,7 +68,7 @@ def _require_known(found: Any, names: Sequence[str], elsewhere: Mapping[str, str
     """
     if not isinstance(found, Mapping):
         shown = "nothing" if found is None else f"{found!r:.80}"
-        raise DefinitionError(HERE, found=f"found {shown}", do=f"give a mapping with {_few(names)}")
+        raise DefinitionError(HERE, found=f"found {shown}", do=f"give a mapping with {first_of(names, 16)}")
     unknown = [key for key in found if key not in names]
     if unknown:
         raise mistakes((key, found[key], _unknown(key, names, elsewhere)) for key in unknown)

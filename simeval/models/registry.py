@@ -261,11 +261,6 @@ class Models:
         base = self._bases[key]
         return base if maker_of(base) is None else base.name
 
-    @property
-    def accounts(self) -> Sequence[str]:
-        """Whose limits are shared with other processes."""
-        return [each.account for each in self._bounded.values() if isinstance(each, Allowed)]
-
     def _base(self, named: str | Model, address: Mapping[str, Any]) -> Model:
         if isinstance(named, str):
             if not named.strip():

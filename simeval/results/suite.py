@@ -56,7 +56,6 @@ from simeval.results.text import (
     combine,
     decided,
     meets_gates,
-    show_trial,
     speaks_against,
 )
 from simeval.results.users import Claims, Fidelity, UserConduct, fidelity_of
@@ -351,11 +350,6 @@ class ScenarioResult(Printable):
             if speaks_against(result, expectation.evaluators)
         ]
         return max(at_worst, key=lambda entry: entry[:2])[2] if at_worst else None
-
-    def show_worst(self, expectation: ExpectationResult) -> str:
-        """Write the conversation that speaks most against an expectation; empty where none does."""
-        worst = self.worst(expectation)
-        return show_trial(worst, worst.results[self.expectations.index(expectation)]) if worst else ""
 
     def run_document(self) -> RunDocument:
         """Return the document of a run of this scenario alone."""

@@ -26,6 +26,7 @@ from simeval.core.user_measures import (
     measure_user,
     spreads_of,
 )
+from simeval.core.validation import first_of
 
 HOW_THEY_ENDED = {
     "goal_satisfied": "reached their goal",
@@ -135,8 +136,7 @@ def _show_faults(conduct: UserConduct) -> str:
 
 def named_trials(trials: Sequence[int]) -> str:
     """Return the first few trials by their numbers, in brackets."""
-    more = f" and {len(trials) - MOST_TRIALS} more" if len(trials) > MOST_TRIALS else ""
-    return f"(trial{'s' if len(trials) > 1 else ''} {', '.join(map(str, trials[:MOST_TRIALS]))}{more})"
+    return f"(trial{'s' if len(trials) > 1 else ''} {first_of(trials, MOST_TRIALS)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

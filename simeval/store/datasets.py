@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, select
 
+from simeval.core.validation import first_of
 from simeval.datasets.dataset import ContentHash, Dataset, Example, Kind, decode_example, encode_example
 from simeval.errors import DefinitionError
 from simeval.store.backends.base import Row
@@ -165,7 +166,7 @@ def _find(connection: Connection, name: str, version: str | None) -> dict[str, A
     found = _versions(connection, name=name)
     if not found:
         names = connection.execute(select(DATASETS.c.dataset).distinct().order_by(DATASETS.c.dataset)).scalars().all()
-        do = f"give one of {_listed(names)}" if names else "save one first"
+        do = f"give one of {first_of(names, MOST_NAMED)}" if names else "save one first"
         raise DefinitionError("dataset", found=f"there is no dataset {name!r} in the store", do=do)
     if version is None:
         return found[0]
@@ -173,7 +174,7 @@ def _find(connection: Connection, name: str, version: str | None) -> dict[str, A
     for each in found:
         if each["version"] in (version, tags.get(version)):
             return each
-    do = f"give one of {_listed([*tags, *(each['version'] for each in found)])}"
+    do = f"give one of {first_of([*tags, *(each['version'] for each in found)], MOST_NAMED)}"
     raise DefinitionError(f"dataset {name!r}", found=f"it has no version or tag {version!r}", do=do)
 
 
@@ -205,8 +206,3 @@ def _delete(connection: Connection, name: str) -> None:
     for table in METADATA.sorted_tables:
         if "dataset" in table.c:
             connection.execute(delete(table).where(table.c.dataset == name))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more

@@ -15,6 +15,7 @@ from simeval.core.drafts import whole
 from simeval.core.feedback import Feedback, decode_feedback, encode_feedback
 from simeval.core.redaction import Redactor
 from simeval.core.row_files import json_objects
+from simeval.core.validation import first_of
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.database import Database, as_open
 from simeval.store.schema import DATASETS, EXAMPLES, FEEDBACK, RUNS, SCENARIOS, TRIALS
@@ -137,7 +138,7 @@ class _Places:
             if fitting:
                 named = f"{len(fitting)} scenarios have {feedback.scenario!r} in their titles"
             found = named if feedback.scenario else "no scenario is named"
-            do = f"name one of {_listed([repr(title) for title in titles.values()])}, with --scenario"
+            do = f"name one of {first_of([repr(title) for title in titles.values()], _SHOWN)}, with --scenario"
             raise DefinitionError("feedback scenario", found=f"{found} in run {feedback.run_id}", do=do)
         if not self.has(TRIALS, run_id=feedback.run_id, scenario=fitting[0], trial=feedback.trial):
             found = f"there is no trial {feedback.trial} of {titles[fitting[0]]!r} in run {feedback.run_id}"
@@ -278,8 +279,3 @@ def _content_id(found: Columns, alike: Counter[str]) -> str:
 def _at(where: str, error: DefinitionError) -> DefinitionError:
     """Return an error with the place of its subject."""
     return DefinitionError(where, found=f"{error.where}: {error.found}", do=error.do) if where else error
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, ScalarSelect, case, delete, func, select
 from simeval.core.run_records import ResumableRun, TrialKey
 from simeval.core.serialization import Json
 from simeval.core.trial import OF_THE_APP, UNNEEDED, Failure, Kept, Outcome, TrialResult
+from simeval.core.validation import first_of
 from simeval.errors import DefinitionError
 from simeval.store.database import Database, as_open
 from simeval.store.owners import describe, is_alive
@@ -290,17 +291,14 @@ def _find(connection: Connection, name: str) -> str:
         return name if name in found else found[0]
     if found:
         raise DefinitionError(
-            "store", found=f"{name!r} begins the ids of {len(found)} runs: {_listed(found)}", do="give more of the id"
+            "store",
+            found=f"{name!r} begins the ids of {len(found)} runs: {first_of(found, MOST_NAMED)}",
+            do="give more of the id",
         )
     known = [str(each) for each in connection.execute(newest.limit(MOST_COMPARED)).scalars()]
     close = get_close_matches(name, known, MOST_NAMED) or known[:MOST_NAMED]
-    do = f"give one of {_listed(close)}" if close else "`simeval runs` lists those there are"
+    do = f"give one of {first_of(close, MOST_NAMED)}" if close else "`simeval runs` lists those there are"
     raise DefinitionError("store", found=f"there is no run {name!r}", do=do)
-
-
-def _listed(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-    return ", ".join(ids[:MOST_NAMED]) + more
 
 
 def _counts() -> list[Any]:

@@ -11,6 +11,7 @@ from simeval.core.run_records import Usage, total
 from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import MOST_ANEW
+from simeval.core.validation import first_of
 from simeval.engine.plans.budget import Cost, show_dollars
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScenarioPlan, rubric_requests
 from simeval.evaluators.base import Evaluator
@@ -488,8 +489,7 @@ def _named(alike: Sequence[PlanWarning]) -> str:
     titles = list(dict.fromkeys(each.about for each in alike))
     if len(alike) == 1 and alike[0].label:
         return f"{titles[0]}, {alike[0].label!r}"
-    more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
-    return f"{', '.join(titles[:MOST_NAMED])}{more}"
+    return first_of(titles, MOST_NAMED)
 
 
 def _needed(alike: Sequence[PlanWarning]) -> str:

@@ -71,7 +71,6 @@ ENCODINGS: Sequence[Encoding] = ("json", "form", "text")
 CONTENT_TYPE = "Content-Type"
 _FORM = "application/x-www-form-urlencoded"
 _SENT_AS: Mapping[Encoding, str] = {"form": _FORM, "text": "text/plain; charset=utf-8"}
-NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(slots=True)
