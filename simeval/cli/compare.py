@@ -1,6 +1,7 @@
 """The work of `simeval compare`: read two results, compare them, write the changes, return the exit status."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +103,6 @@ def load_result(name: str, store: str, where: str, *, of_a_suite: bool = False) 
         return read_json(Path(name), where)
     from simeval.store.runs import Runs, has_ended, is_of_a_suite
 
-    database = open_database(store, must_exist=True)
-    try:
+    with closing(open_database(store, must_exist=True)) as database:
         runs = Runs(database)
         return runs.document(runs.find(name, is_of_a_suite if of_a_suite else has_ended))
-    finally:
-        database.close()

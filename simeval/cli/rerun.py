@@ -1,6 +1,7 @@
 """Which scenarios of a suite to run again: those that did not pass when they were last run."""
 
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,13 +35,10 @@ def not_passed(suite: Suite, settings: Settings) -> Suite:
 
 def _last_outcomes(store: str, titles: Collection[str]) -> Mapping[str, str]:
     """Return the outcome of each of these scenarios in the last run that had it."""
-    database = open_database(store, must_exist=True)
     outcomes: dict[str, str] = {}
-    try:
+    with closing(open_database(store, must_exist=True)) as database:
         for run in past_outcomes(database):
             outcomes = {**{title: each.outcome for title, each in run.items()}, **outcomes}
             if outcomes.keys() >= set(titles):
                 break
-    finally:
-        database.close()
     return outcomes

@@ -8,7 +8,6 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from simeval.core.validation import closest, is_number, require, require_one_of, require_whole
-from simeval.errors import DefinitionError
 
 NO_STORE = "none"  # means no store in places without None
 _NO_STORES = (".csv", ".html", ".json", ".md", ".parquet", ".py", ".tsv", ".txt", ".xlsx", ".xml", ".yaml", ".yml")
@@ -33,7 +32,6 @@ _ELSEWHERE: Mapping[str, str] = {  # other tools' names of settings, and of mode
 _FORM = re.compile(r"(\d{1,6})/(\d{1,6})")
 
 EXECUTORS = ("local", "ray")
-FORMER = ("workers", "postgres", "postgresql")  # names of the queue that a store once had
 
 
 OnAppError = Literal["fail", "exclude", "stop"]
@@ -253,9 +251,6 @@ class RayExecutor:
 
 def require_executor(value: object, name: str) -> None:
     """Raise a DefinitionError unless a value names an executor, or is one."""
-    if value in FORMER:
-        do = "use ray, or shards (--shard 1/4), which may share a store"
-        raise DefinitionError(name, found=f"found {value!r}, and stores have no queue of trials any more", do=do)
     usable = value in EXECUTORS or isinstance(value, RayExecutor)
     *others, last = EXECUTORS if isinstance(value, str) else (*EXECUTORS, "RayExecutor(...)")
     require(usable, name, found=value, do=f"use {', '.join(others)} or {last}")

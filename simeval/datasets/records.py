@@ -6,10 +6,12 @@ from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from simeval.core.row_files import DAMAGED, JSON_LINES, LONGEST_LINE, json_lines, open_file, parse_json
-from simeval.datasets.dataset import Dataset, Example
+from simeval.datasets.dataset import Dataset
+
+Read = TypeVar("Read")
 
 MOST_BYTES = 500_000_000  # of one document, unpacked: more is refused, it may be a bomb
 HEAD_BYTES = 65_536
@@ -109,8 +111,8 @@ def records(path: Path) -> Iterator[Record | Unreadable]:
 
 
 def examples_from(
-    found: Iterable[Record | Unreadable], convert: Callable[[Any], Iterable[Example]]
-) -> Iterator[Example | Unreadable]:
+    found: Iterable[Record | Unreadable], convert: Callable[[Any], Iterable[Read]]
+) -> Iterator[Read | Unreadable]:
     """Convert each record by itself, and yield the reason if one cannot be."""
     for record in found:
         if isinstance(record, Unreadable):

@@ -1,6 +1,7 @@
 """Opening a store by its address."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,8 @@ def rows_at(where: "str | Path | Journal | None", run_id: str) -> "Iterator[Row]
     if not isinstance(where, (str, Path)):
         yield from stored_rows(as_database(where, "rows"), run_id)
         return
-    database = open_database(where, must_exist=True)
-    try:
+    with closing(open_database(where, must_exist=True)) as database:
         yield from stored_rows(database, run_id)
-    finally:
-        database.close()
 
 
 def load_run(database: "Database", name: str) -> ResumableRun:

@@ -28,7 +28,7 @@ from simeval.core.serialization import Json
 from simeval.datasets.conversations import example_of, is_run_of
 from simeval.datasets.dataset import Example
 from simeval.datasets.messages import Turn, filled, first, mapping
-from simeval.datasets.records import REFUSALS, Unreadable, reason_of, records
+from simeval.datasets.records import REFUSALS, Unreadable, examples_from, reason_of, records
 
 _HAND_OVER = re.compile(
     r"(?i:(transfer|hand[_ -]?(off|over)|delegate|route|switch|escalate|transition)"
@@ -116,14 +116,11 @@ def conversations_in(path: Path, trace_of: Callable[[Any], Trace]) -> Iterator[E
 
 
 def _traces(path: Path, trace_of: Callable[[Any], Trace], unread: list[Unreadable]) -> Iterator[Trace]:
-    for record in records(path):
-        if isinstance(record, Unreadable):
-            unread.append(record)
-            continue
-        try:
-            yield trace_of(record.value)
-        except REFUSALS as error:
-            unread.append(Unreadable(record.place, reason_of(error)))
+    for found in examples_from(records(path), lambda value: [trace_of(value)]):
+        if isinstance(found, Unreadable):
+            unread.append(found)
+        else:
+            yield found
 
 
 def conversations_of(traces: Iterable[Trace]) -> Iterator[Example | Unreadable]:

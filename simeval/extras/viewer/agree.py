@@ -1,5 +1,6 @@
 """The work of `simeval people agree`: compare a run's judge with people's labels, or draw trials for them to label."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,8 @@ def _stored_labels(document: Any, store: str, key: str | None) -> tuple[list[Lab
 
     run = load_run(document)
     run_id = run.run_id
-    database = open_database(store, must_exist=True)
-    try:
+    with closing(open_database(store, must_exist=True)) as database:
         said = FeedbackBook(database).of_run(run_id)
-    finally:
-        database.close()
     if key is None:
         judged = {label for _, label in judged_in(run, reasoned_only=False)}
         found = [each for each in labels_of(said) if each.expectation in judged]

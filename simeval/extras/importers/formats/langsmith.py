@@ -6,14 +6,15 @@ one thread (metadata session_id, thread_id or conversation_id) one conversation,
 `simeval.extras.importers.traces`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simeval.core.serialization import Json
 from simeval.datasets.dataset import Example
 from simeval.datasets.messages import filled, first, identity, mapping, moment, usage
-from simeval.datasets.records import REFUSALS, Opening, Unreadable, reason_of, records
+from simeval.datasets.records import REFUSALS, Opening, Unreadable, examples_from, reason_of, records
 from simeval.extras.importers.payloads import answered, asked
 from simeval.extras.importers.traces import Call, Trace, conversations_of, seconds_between
 
@@ -30,19 +31,15 @@ def looks_like(opening: Opening) -> bool:
 def read(path: Path) -> Iterator[Example | Unreadable]:
     """Return the conversations of all runs in a file; only the runs are held in memory."""
     runs: dict[str, Json] = {}
-    for record in records(path):
-        if isinstance(record, Unreadable):
-            yield record
-            continue
-        try:
-            _take(record.value, runs)
-        except REFUSALS as error:
-            yield Unreadable(record.place, reason_of(error))
+    yield from examples_from(records(path), partial(_take, runs=runs))
     yield from conversations_of(_traces(runs.values()))
 
 
-def _take(found: Mapping[str, Any], runs: dict[str, Json]) -> None:
-    """Add the runs of a record, a later one to the earlier one of its id. Raises ValueError if one has no id."""
+def _take(found: Mapping[str, Any], runs: dict[str, Json]) -> Sequence[Example]:
+    """Add the runs of a record, a later one to the earlier one of its id; no example is whole yet.
+
+    Raises ValueError if a run has no id.
+    """
     is_batch = "post" in found or "patch" in found
     batch = [*(found.get("post") or []), *(found.get("patch") or [])] if is_batch else [found]
     for run in batch:
@@ -51,6 +48,7 @@ def _take(found: Mapping[str, Any], runs: dict[str, Json]) -> None:
             known.update({key: value for key, value in run.items() if value not in (None, {}, [], "")})
     if not all(identity(run, "id") for run in batch):
         raise ValueError('a run in it has no "id"' if is_batch else 'it is no run: it has no "id"')
+    return ()
 
 
 def _traces(runs: Iterable[Json]) -> Iterator[Trace]:

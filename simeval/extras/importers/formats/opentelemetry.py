@@ -8,8 +8,9 @@ gen_ai.conversation.id) one, as described in `simeval.extras.importers.traces`. 
 content is reported.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from simeval.datasets.messages import (
     turns_of,
     usage,
 )
-from simeval.datasets.records import REFUSALS, Opening, Unreadable, reason_of, records
+from simeval.datasets.records import REFUSALS, Opening, Unreadable, examples_from, reason_of, records
 from simeval.extras.importers.traces import Call, Trace, conversations_of, seconds_between
 
 NAME = "otel"
@@ -70,19 +71,12 @@ def read(path: Path) -> Iterator[Example | Unreadable]:
     """Return the conversations of all spans in a file; the spans are held until it is read."""
     spans: list[Json] = []
     said: dict[str, _Said] = {}
-    for record in records(path):
-        if isinstance(record, Unreadable):
-            yield record
-            continue
-        try:
-            _take(record.value, spans, said)
-        except REFUSALS as error:
-            yield Unreadable(record.place, reason_of(error))
+    yield from examples_from(records(path), partial(_take, spans=spans, said=said))
     yield from conversations_of(_traces(spans, said))
 
 
-def _take(found: Mapping[str, Any], spans: list[Json], said: dict[str, _Said]) -> None:
-    """Add the spans and log records of an export."""
+def _take(found: Mapping[str, Any], spans: list[Json], said: dict[str, _Said]) -> Sequence[Example]:
+    """Add the spans and log records of an export; no example is whole yet."""
     traces, logs = found.get("otlp_traces", found), found.get("otlp_logs", found)
     if not any(name in part for part in (traces, logs) for name in ("resourceSpans", "resourceLogs")):
         raise ValueError('it has neither "resourceSpans" nor "resourceLogs"')
@@ -96,6 +90,7 @@ def _take(found: Mapping[str, Any], spans: list[Json], said: dict[str, _Said]) -
                 attributes = _attributes(log.get("attributes"))
                 name = str(first(log, "eventName") or attributes.get("event.name"))
                 _hear(name, _value(log.get("body") or {}), attributes, _place(said, log))
+    return ()
 
 
 def spans_in(export: Mapping[str, Any]) -> Iterator[Json]:
