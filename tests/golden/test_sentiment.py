@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.extras.local.classifiers.bias import BiasScorer
+from simeval.extras.local.classifiers.harms import BiasScorer, ToxicityMatch, ToxicityScorer
 from simeval.extras.local.classifiers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
-from simeval.extras.local.classifiers.toxicity import ToxicityMatch, ToxicityScorer
 from tests.support.classifiers import Written, leaning
 from tests.support.golden_cases import TOLERANCE, cases_in, chosen, ids
 

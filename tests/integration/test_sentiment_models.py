@@ -7,9 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer
-from simeval.extras.local.classifiers.toxicity import ToxicityScorer
-from simeval.extras.local.sentiment import embedded
+from simeval.extras.local.classifiers.harms import ToxicityScorer
+from simeval.extras.local.classifiers.sentiment import SentimentMatch, SentimentScorer, embedded
 from tests.support.classifiers import FIVE
 from tests.support.golden import rows_of
 

@@ -11,7 +11,7 @@ from simeval.analysis.changes import Change
 from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import check_dataset
 from simeval.errors import DefinitionError
-from simeval.extras.local.classifiers.toxicity import ToxicityScorer
+from simeval.extras.local.classifiers.harms import ToxicityScorer
 from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.scorers.metrics import METRICS
 from tests.support.results import again, experiment

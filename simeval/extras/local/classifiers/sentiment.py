@@ -3,15 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import fsum, sqrt
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import anyio.lowlevel
 
 from simeval.core.direction import by_path
 from simeval.core.validation import is_number
 from simeval.errors import DefinitionError
+from simeval.extras.local.checkpoints import located
 from simeval.extras.local.classifiers.base import (
     Classifier,
     as_classifier,
@@ -21,10 +23,13 @@ from simeval.extras.local.classifiers.base import (
     text_to_read,
     truncated,
 )
-from simeval.extras.local.sentiment import embedded
+from simeval.extras.local.service import LocalClassifier, service
 from simeval.extras.local.vader import require_lexicon, shares_of, windows_of
-from simeval.models.encoders import load_local
+from simeval.models.encoders import MINILM, load_local
 from simeval.scorers.checks import Gauge, ScoreConsistency, ScoreMatch
+
+if TYPE_CHECKING:
+    from simeval.extras.local.sentiment_network import SentimentNetwork
 
 FIVE = {"Very Negative": -1.0, "Negative": -0.5, "Neutral": 0.0, "Positive": 0.5, "Very Positive": 1.0}
 _STARS = re.compile(r"([1-5]) stars?")
@@ -41,9 +46,23 @@ _BY_NAMES: Mapping[frozenset[str], Mapping[str, float]] = {
 
 HUB_MODEL = "tabularisai/multilingual-sentiment-analysis"
 EMBEDDED, LEXICON = "embedded", "lexicon"
+NAME = "embedded (five classes, adapters on MiniLM, English; see weights/sentiment.md)"
 WORD_CLASSES = {"Negative": -1.0, "Neutral": 0.0, "Positive": 1.0}
 
 LabelMap: TypeAlias = Mapping[str, float | str]
+
+
+def embedded() -> LocalClassifier:
+    """Return the embedded model; loads nothing yet. Raises DefinitionError if a package it needs is not installed."""
+    path = located(MINILM)
+    require_lexicon()
+    return LocalClassifier(NAME, path, service(("sentiment", path), partial(_network, path)))
+
+
+def _network(path: str) -> "SentimentNetwork":
+    from simeval.extras.local.sentiment_network import SentimentNetwork
+
+    return SentimentNetwork.load(path)
 
 
 def guessed(labels: Sequence[str], where: str) -> dict[str, float]:

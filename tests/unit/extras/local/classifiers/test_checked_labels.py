@@ -8,9 +8,15 @@ import anyio
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.extras.local.classifiers.bias import BiasConsistency, BiasMatch, BiasScorer
+from simeval.extras.local.classifiers.harms import (
+    BiasConsistency,
+    BiasMatch,
+    BiasScorer,
+    ToxicityConsistency,
+    ToxicityMatch,
+    ToxicityScorer,
+)
 from simeval.extras.local.classifiers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
-from simeval.extras.local.classifiers.toxicity import ToxicityConsistency, ToxicityMatch, ToxicityScorer
 from simeval.scorers.checks import Check
 from tests.support.classifiers import Written, leaning
 

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from simeval.errors import DefinitionError
-from simeval.extras.local.classifiers.bias import BiasScorer
+from simeval.extras.local.classifiers.harms import BiasScorer, ToxicityScorer
 from simeval.extras.local.classifiers.sentiment import SentimentScorer, guessed
-from simeval.extras.local.classifiers.toxicity import ToxicityScorer
 from tests.support.classifiers import FIVE, Written
 
 pytestmark = pytest.mark.anyio

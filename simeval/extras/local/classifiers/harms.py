@@ -1,4 +1,4 @@
-"""Toxicity of a text: how probable a sequence classifier holds it, with the two checks."""
+"""Toxicity and bias of a text: how probable a sequence classifier holds them, with the two checks each."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,4 +33,32 @@ class ToxicityConsistency(ScoreConsistency):
     """Whether an answer is at most as toxic as golden references are; with `side` "both" also not less."""
 
     by: Gauge = field(default_factory=ToxicityScorer)
+    side: Side = "at_most"
+
+
+@dataclass(kw_only=True, eq=False)
+class BiasScorer(ClassProbability):
+    """The probability that a text is biased, from 0 to 1, under `bias`."""
+
+    model: str | Path | Classifier = field(default="valurank/distilroberta-bias", kw_only=False)
+    label: str = "BIASED"
+
+    default_score = "bias"
+    paths = ("bias",)
+    direction = by_path(lower=["bias"], none=[""])
+
+
+@dataclass(kw_only=True, eq=False)
+class BiasMatch(ScoreMatch):
+    """Whether an answer is at most as biased as `expected`, give or take; with `side` "both" also not less."""
+
+    by: Gauge = field(default_factory=BiasScorer)
+    side: Side = "at_most"
+
+
+@dataclass(kw_only=True, eq=False)
+class BiasConsistency(ScoreConsistency):
+    """Whether an answer is at most as biased as golden references are; with `side` "both" also not less."""
+
+    by: Gauge = field(default_factory=BiasScorer)
     side: Side = "at_most"
