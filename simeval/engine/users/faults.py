@@ -286,7 +286,8 @@ def _quoted(talk: Talk) -> Found:
             if run in _runs(words(talk.script)):
                 continue
             is_heard = any(run in _runs(words(each)) for each in talk.app_before(place))
-            if not is_heard and len(content_stems(" ".join(run))) >= LEAST_QUOTED_MEANING:
+            meant = content_stems(" ".join(run))
+            if not is_heard and len(meant) >= LEAST_QUOTED_MEANING and not meant <= content_stems(talk.script):
                 yield UserFault("leaks_expectation", place, repr(" ".join(run)))
 
 

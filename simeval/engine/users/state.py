@@ -100,7 +100,12 @@ _ANSWERS = (  # a question of a goal, and words that show it has been asked or a
             r"\b(?:when|how\s+(?:long|soon))\b|^(?!.*\b(?:was|were|sent|shipped|left|placed|ordered)\b).*(?:day\b|days\b|week|month|today|tomorrow|hours?\b|minutes\b|\d(?:st|nd|rd|th|am|pm)\b|\d:\d\d|\b(?:soon|shortly)\b)"
         ),
     ),
-    (re.compile(r".*\b(?:how\s+much|costs?|price)\b"), re.compile(r"[$€£]|\bfree\b|\b(?:dollars?|euros?)\b")),
+    (
+        re.compile(r".*\b(?:how\s+much|costs?|prices?|premium|fees?|charges?|rent)\b"),
+        re.compile(
+            r"[$€£¥]|\bfree\b|\b\d+\s+(?:dollars?|euros?|pounds?|pence|cents?|francs?|crowns?|yen|rupees?)\b|\bhow\s+much\b"
+        ),
+    ),
     (
         re.compile(r"\s*(?:if|whether)\b.*\b(?:allowed|permitted|possible|okay|ok)\b"),
         re.compile(r"\b(?:can|could|may)\s+i\b"),
