@@ -12,8 +12,8 @@ from simeval.scorers import Contains, ToolRules
 from simeval.stats.binomial import clopper_pearson
 from simeval.suites import load_suite
 from simeval.suites.cases import case_at
+from simeval.suites.files import only
 from simeval.suites.scenario import by_case
-from simeval.suites.selection import only
 
 ROWS = [{"nights": nights, "meal": meal} for nights in (2, 5, 7) for meal in ("breakfast", "none")]
 RULE = SuccessRateEvaluator(min_proportion=0.9)
