@@ -49,7 +49,7 @@ function Tally({ counts }) {
     from += wide;
     return bar;
   });
-  return html`<div class="tally" aria-hidden="true"><svg>${bars}</svg></div>`;
+  return bars.length ? html`<div class="tally" aria-hidden="true"><svg>${bars}</svg></div>` : null;
 }
 
 function Filters({ report, state, done, total }) {
