@@ -62,7 +62,7 @@ class PeopleVerdict:
         head += f"{show_share(self.share)} good"
         labelled = f"people label {self.wanted} of them"
         if self.dealt.total < self.wanted:
-            labelled = f"at most {self.wanted} of them are labelled, {self.dealt.total} decide"
+            labelled = f"at most {self.wanted} of them are labelled, {self.dealt.total} up to this look"
         judged = f"the judge calls {self.judged_good} of {self.judged} good; {labelled}: "
         counts = (
             f"{good} of {dealt} that the judge calls {word} are good"
@@ -174,7 +174,7 @@ def people_verdicts(run: RunDocument, labels: PeopleLabels) -> tuple[PeopleVerdi
 
     Labels of other trials than those dealt do not count. The level is that of the requirement.
     """
-    return tuple(_verdict(asked, labels.get(asked.key[:2], {})) for asked in _asked(run))
+    return tuple(_measured(asked, labels.get(asked.key[:2], {})) for asked in _asked(run))
 
 
 def label_plan(run: RunDocument, labels: PeopleLabels | None = None) -> str:
@@ -288,6 +288,17 @@ def _asked(run: RunDocument) -> list[_Asked]:
     ]
 
 
+def _measured(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
+    """Return the verdict with its interval, by the test of the look that it is from."""
+    found, level = _verdict(asked, labels), asked.requirement.significance_level
+    if found.p_value is None:
+        return found
+    test = next(each for each in asked.looks if each.labels == found.dealt.total)
+    said = {index: labels[index] for index in asked.order()[: test.labels]}
+    low, high = (test.interval(asked.judged_good, each, alpha=level) for each in _good(asked, said))
+    return replace(found, interval=(low[0], high[1]))
+
+
 def _verdict(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
     """Return the verdict of the first look that decides, or of the first that lacks labels."""
     order, last = asked.order(), asked.looks[-1]
@@ -321,9 +332,7 @@ def _at_look(asked: _Asked, test: PeopleTest, said: Mapping[int, bool | None]) -
     if found.why:
         return found
     p, p_fail = test.p_above(asked.judged_good, good), test.p_below(asked.judged_good, best)
-    low, high = (test.interval(asked.judged_good, each, alpha=level) for each in (good, best))
-    outcome = decide(p, p_fail, level)
-    return replace(found, outcome=outcome, p_value=p, p_value_fail=p_fail, interval=(low[0], high[1]))
+    return replace(found, outcome=decide(p, p_fail, level), p_value=p, p_value_fail=p_fail)
 
 
 def _good(asked: _Asked, said: Mapping[int, bool | None]) -> tuple[Labelled, Labelled]:

@@ -13,6 +13,7 @@ from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, unt
 from simeval.analysis.labels import labels_of, skipped_in
 from simeval.analysis.people_standard import people_verdicts
 from simeval.analysis.saved_run import read_suite
+from simeval.extras.viewer.label_page import LabelPages
 from simeval.stats.people import Labelled
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
@@ -131,7 +132,7 @@ def test_labelling_ends_at_the_first_look_that_proves_a_side(looked_at: Path) ->
 
     assert (count, found.outcome, found.wanted) == (45, "pass", 60)
     assert found.dealt.total == found.given == 45
-    assert "at most 60 of them are labelled, 45 decide" in said(str(found))
+    assert "at most 60 of them are labelled, 45 up to this look" in said(str(found))
     assert simeval(looked_at, "people", "agree", "last").returncode == 0
 
 
@@ -209,6 +210,8 @@ def test_the_plan_counts_labels_by_now_and_learns_from_them_what_the_judge_is_wo
     ("change", "told"),
     [
         (("labels: 30", "labels: 10"), "labels: found 10; give 14 or more"),
+        (("labels: 30", "labels: 14, looks: 3"), "labels: found 14; give 17 or more"),
+        (("labels: 30", "labels: 30, looks: 11"), "looks: found 11; give at most 10"),
         (
             ("sample_size: 80", "sample_size: 80\nsignificance_level: 0.0005"),
             "significance_level: found 0.0005; use a level above 0.0005",
@@ -237,3 +240,18 @@ def test_a_plan_of_the_suite_promises_nothing_for_what_people_decide(folder: Pat
     assert planned.returncode == 0, planned.stderr
     assert "30 labels of people prove" in " ".join(planned.stdout.split())
     assert "80 trials" in planned.stdout
+
+
+def test_labelling_in_the_browser_ends_at_the_same_look(looked_at: Path) -> None:
+    database = Database(str(looked_at / ".simeval" / "simeval.db"))
+    try:
+        pages, path = LabelPages(database), f"label/{Runs(database).find('last')}/queue.json"
+        state = json.loads(pages.answer(path, {"by": "ann"}).text)
+        while item := state["item"]:
+            is_good = "I track orders" in json.dumps(item)
+            given = {"do": "label", "value": is_good, "scenario": item["scenario"], "index": item["index"]}
+            state = json.loads(pages.change(path, {"asked": {"by": "ann"}, **given}).text)
+    finally:
+        database.close()
+
+    assert (state["labelled"], state["left"]) == (45, 0)
