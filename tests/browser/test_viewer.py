@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from simeval.errors import DefinitionError, StoreError
 from simeval.store.opening import open_database
 from simeval.store.runs import Runs
 from tests.support.browsers import as_shown, bound, opened, verdicts_of, visited
-from tests.support.command_line import PATIENCE_SECONDS, SUITE, simeval, started
+from tests.support.command_line import PATIENCE_SECONDS, SUITE, Started, simeval, started
 from tests.support.reported import HOSTILE
 from tests.support.viewers import HELD, served_files, viewing
 
@@ -137,7 +136,7 @@ def held(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def under_way(held: Path, *reports: str) -> "Iterator[subprocess.Popen[str]]":
+def under_way(held: Path, *reports: str) -> Iterator[Started]:
     """Start a run of which three trials are over, and hold it up; it is killed when this is left."""
     run = ("run", "suite.yaml", "--app", "shop:app", "--seed", "1", "--concurrency", "4", "--display", "none")
     process = started(held, *run, *reports, lines=0)
@@ -189,7 +188,7 @@ def test_a_run_that_was_killed_is_shown_as_it_stands(browser: Browser, held: Pat
         assert not found.errors
 
 
-def wait_for_trials(folder: Path, number: int, process: "subprocess.Popen[str]") -> None:
+def wait_for_trials(folder: Path, number: int, process: Started) -> None:
     """Wait until so many trials of the run of a process are in its store."""
     store, kept, deadline = folder / ".simeval" / "simeval.db", 0, monotonic() + PATIENCE_SECONDS
     while kept < number:

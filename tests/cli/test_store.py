@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import AN_HOUR, ASKED, PATIENCE_SECONDS, simeval, started, wait_for
+from tests.support.command_line import AN_HOUR, ASKED, PATIENCE_SECONDS, Started, simeval, started, wait_for
 
 SCENARIO = """
   - title: The bot says what it does, {number}
@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def stalled(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+def stalled(folder: Path, *arguments: str) -> Started:
     """Start a run whose app answers a hundred times; return when it holds up all conversations under way.
 
     It goes on when there is no file named "stall" any more.
@@ -70,11 +70,11 @@ def stalled(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     return started(folder, "run", "suite.yaml", *options, *arguments, lines=20)
 
 
-def interrupted(process: "subprocess.Popen[str]", number: int = signal.SIGINT) -> tuple[int, str, str]:
+def interrupted(process: Started, number: int = signal.SIGINT) -> tuple[int, str, str]:
     """Send a signal; give the status and both outputs."""
     process.send_signal(number)
     output, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    return process.returncode, output, errors
+    return process.wait(PATIENCE_SECONDS), output, errors
 
 
 def test_an_interrupted_run_finishes_what_is_under_way_and_goes_on_as_if_nothing_had_happened(folder: Path) -> None:

@@ -3,15 +3,20 @@
 import atexit
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
+from io import RawIOBase
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any, TextIO
 
 ASKED = "the app was asked"  # what an app writes to standard error for `started`
 PATIENCE_SECONDS = 240  # for the end of a process on a busy machine; less than `AN_HOUR`
@@ -43,16 +48,58 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "simeval.cli", *arguments]
 
 
-def started(folder: Path, *arguments: str, lines: int = 1) -> "subprocess.Popen[str]":
+@dataclass(eq=False)
+class CommandUnderWay:
+    """A command in a fork, with what tests use of `subprocess.Popen`, which waits for children of its own only."""
+
+    pid: int
+    stdout: TextIO
+    stderr: TextIO
+    answer: RawIOBase  # of the process that forks: the status, once the command has ended
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the status, or None before the end."""
+        return self._ended(0)
+
+    def wait(self, timeout: float) -> int:
+        """Wait for the end, and return the status."""
+        status = self._ended(timeout)
+        if status is None:
+            raise subprocess.TimeoutExpired("simeval", timeout)
+        return status
+
+    def communicate(self, timeout: float = PATIENCE_SECONDS) -> tuple[str, str]:
+        """Return the rest of both outputs, and wait for the end."""
+        with self.stdout, self.stderr, self.answer, ThreadPoolExecutor(1) as thread:
+            output = thread.submit(self.stdout.read)
+            errors = self.stderr.read()
+            self.wait(timeout)
+            return output.result(), errors
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if the command has not ended."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the command at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def _ended(self, timeout: float) -> int | None:
+        if self.returncode is None and select.select([self.answer], [], [], timeout)[0]:
+            self.returncode = int(self.answer.readline())
+        return self.returncode
+
+
+Started = CommandUnderWay | subprocess.Popen[str]
+
+
+def started(folder: Path, *arguments: str, lines: int = 1) -> Started:
     """Start simeval in a folder, and wait until that many lines of its standard error say that the app was asked."""
-    process = subprocess.Popen(
-        command(*arguments),
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = _started_in_fork(folder, arguments, variables) if FORKS else _started(folder, arguments, variables)
     assert process.stderr is not None
     while lines > 0:
         line = process.stderr.readline()
@@ -61,7 +108,20 @@ def started(folder: Path, *arguments: str, lines: int = 1) -> "subprocess.Popen[
     return process
 
 
-def wait_for(said: str, process: "subprocess.Popen[str]") -> None:
+def _started(folder: Path, arguments: Sequence[str], variables: Mapping[str, str]) -> "subprocess.Popen[str]":
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command(*arguments), cwd=folder, env=variables, **streams)
+
+
+def _started_in_fork(folder: Path, arguments: Sequence[str], variables: Mapping[str, str]) -> CommandUnderWay:
+    (output, its_output), (errors, its_errors) = os.pipe(), os.pipe()
+    answer = _asked_to_fork(folder, arguments, variables, its_output, its_errors)
+    os.close(its_output)
+    os.close(its_errors)
+    return CommandUnderWay(int(answer.readline()), os.fdopen(output), os.fdopen(errors), answer)
+
+
+def wait_for(said: str, process: Started) -> None:
     """Wait for a line of the standard error of a process that holds a text."""
     assert process.stderr is not None
     while said not in process.stderr.readline():
@@ -108,6 +168,19 @@ def fork(
     code: str | None = None,
 ) -> Iterator[tuple[int, Callable[[], int]]]:
     """Run simeval, or code, in a fork with two descriptors as its output: its number, and what waits for its status."""
+    with _asked_to_fork(folder, arguments, variables, *outputs, is_terminal=is_terminal, code=code) as answer:
+        yield int(answer.readline()), lambda: int(answer.readline())
+
+
+def _asked_to_fork(
+    folder: Path,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    *outputs: int,
+    is_terminal: bool = False,
+    code: str | None = None,
+) -> RawIOBase:
+    """Ask for a fork, and return what its number, and later its status, are read from."""
     request = {
         "module": "simeval.cli",
         "code": code,
@@ -117,12 +190,10 @@ def fork(
         "is_terminal": is_terminal,
     }
     answer, theirs = socket.socketpair()
-    with answer:
+    with answer, theirs:
         answer.settimeout(PATIENCE_SECONDS)
-        with theirs:
-            socket.send_fds(_fork_server(), [json.dumps(request).encode()], [theirs.fileno(), *outputs])
-        with answer.makefile() as told:
-            yield int(told.readline()), lambda: int(told.readline())
+        socket.send_fds(_fork_server(), [json.dumps(request).encode()], [theirs.fileno(), *outputs])
+        return answer.makefile("rb", buffering=0)
 
 
 def _in_fork(

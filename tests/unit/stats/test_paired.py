@@ -244,7 +244,7 @@ def test_the_score_of_a_published_table() -> None:
     assert tested.p_value == pytest.approx(ndtr(-1.70856428594 * sqrt(24)), rel=1e-8)
 
 
-@pytest.mark.parametrize(("n", "margin"), [(301, 0.02), (450, 0.05), (600, 0.05), (600, 0.02), (1_000, 0.05)])
+@pytest.mark.parametrize(("n", "margin"), [(301, 0.02), (450, 0.05), (600, 0.02)])
 def test_where_pairs_only_lose_the_margin_is_found_not_worse_with_at_most_alpha(n: int, margin: float) -> None:
     """All outcomes summed: by Tango's score alone it was 5.93% of 301 pairs with a margin of 2 points.
 
