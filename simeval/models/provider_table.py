@@ -4,11 +4,13 @@ One that speaks OpenAI's protocol is a row of ENDPOINTS in `providers/endpoints`
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simeval.core.faces import load
+from simeval.core.redaction import secrets_in, shown
 from simeval.core.validation import is_number
+from simeval.errors import DefinitionError
 from simeval.models.protocol.model import OFFLINE_PREFIX, Make, Model, Provider
 from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel
@@ -17,6 +19,7 @@ from simeval.models.providers.offline import OfflineModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 
 _OPENAI = "openai/"
+AT_URL = "openai:"
 
 
 def _elsewhere(place: str) -> Callable[..., Model]:
@@ -61,6 +64,20 @@ def _direct(endpoint: Endpoint) -> Provider:
     )
 
 
+def _at_url(name: str, options: Mapping[str, Any], _seconds: float) -> Model:
+    """Return the model of openai:URL#MODEL. Raises DefinitionError for another form, and for secrets in the URL."""
+    url, sign, model = name.removeprefix(AT_URL).rpartition("#")
+    where = f"model {shown(name)!r}"
+    if not (sign and model and url.startswith(("http://", "https://"))):
+        meant = "" if "/" in name or "#" in name else f"{_OPENAI}{model}, or "
+        raise DefinitionError(where, found="this names no URL or no model", do=f"write {meant}{AT_URL}URL#MODEL")
+    if secrets_in(url):
+        do = f"name {COMPATIBLE.prefix}{model}, and give the address as the option api_base"
+        raise DefinitionError(where, found="there is a secret in the address, and names are shown", do=do)
+    others = {option: value for option, value in options.items() if option not in ("api_base", "base_url")}
+    return CompatibleModel(name, others, replace(COMPATIBLE, prefix=f"{AT_URL}{url}#", base=url, bases=()))
+
+
 # the first whose prefix a name has; LiteLLM takes all others
 PROVIDERS = (
     Provider(
@@ -75,6 +92,7 @@ PROVIDERS = (
         embedding=lambda name, options, _seconds: _COMPATIBLE_EMBEDDING(name, options),
         moderation=lambda name, options, _seconds: _COMPATIBLE_MODERATION(name, options),
     ),
+    Provider(prefix=AT_URL, model=(CompatibleModel,), chat=_at_url),
     *map(_direct, ENDPOINTS),
     Provider(
         prefix="",

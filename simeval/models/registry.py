@@ -20,7 +20,7 @@ from simeval.models.limits.bounds import Limited, Metered, OwnModel, Paced, Time
 from simeval.models.limits.governor import Governed
 from simeval.models.limits.traffic import Allowances, Allowed, Budget, Traffic
 from simeval.models.protocol.model import OFFLINE_PREFIX, Model, ModelKind, Provider, SharedModel, is_embedded
-from simeval.models.provider_table import Price, maker_of, price_of, provider_of
+from simeval.models.provider_table import AT_URL, Price, maker_of, price_of, provider_of
 from simeval.models.providers.endpoints import COMPATIBLE, LITELLM, TRANSPORT, Endpoint
 
 _SAME_ANSWERS = frozenset({"api_key", TRANSPORT})  # of an address; calls do not differ by them
@@ -322,5 +322,7 @@ def _account(name: str, address: Mapping[str, Any]) -> str:
 
 def _family(name: str) -> str:
     """Return whose a model of this name is: those of one family may get one key."""
+    if name.startswith(AT_URL):
+        return name.rpartition("#")[0]
     family = name.partition("/")[0] if "/" in name else "openai"
     return "openai" if family == COMPATIBLE.prefix.rstrip("/") else family

@@ -286,3 +286,33 @@ print(sum(usage.cost_usd or 0 for usage in result.run.usage.values()) > 0, "lite
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stdout.strip() == "True False"
+
+
+async def test_a_model_may_be_named_with_its_address() -> None:
+    async with chat_server(lambda _body: said("hello")) as server:
+        name = f"openai:{server.base_url}#qwen/small"
+        models = Models(Settings(judge_options={"api_base": "http://127.0.0.1:9/other", "top_p": 0.5}))
+        model = models.get(name, "judge")
+        await models.check()
+        models.open()
+        completion = await model.complete(ChatRequest(history=[{"role": "user", "content": "hi"}], seed=1))
+        await models.close()
+
+    assert (model.name, completion.text) == (name, "hello")
+    assert server.bodies[0]["model"] == "qwen/small"
+
+
+@pytest.mark.parametrize(
+    ("name", "do"),
+    [
+        ("openai:gpt-5", "write openai/gpt-5, or openai:URL#MODEL"),
+        ("openai:http://h/v1", "write openai:URL#MODEL"),
+        ("openai:http://me:pass-1@h/v1#m", "name openai-compatible/m, and give the address as the option api_base"),
+    ],
+)
+def test_a_name_with_an_address_that_cannot_be_used_is_refused(name: str, do: str) -> None:
+    with pytest.raises(DefinitionError) as refused_name:
+        Models(Settings()).get(name, "judge")
+
+    assert refused_name.value.do == do
+    assert "pass-1" not in str(refused_name.value)
