@@ -1,6 +1,6 @@
 """The fault campaign: what a run loses when it is killed, starved or lied to, and what its user sees.
 
-    python -m benchmarks.faults.campaign [--kills 50] [--postgres URL] [ROW ...]
+    python -m benchmarks.faults.campaign [--kills 20] [--postgres URL] [ROW ...]
 
 __main__ ── kills, elsewhere, stores, endpoints, handlers     the rows, each a function that gives a Report
                      │

@@ -31,7 +31,7 @@ SAME = {True: "yes", False: "NO", None: "-"}
 def main() -> int:
     """Run the rows that are named, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.campaign", description=__doc__)
-    parser.add_argument("--kills", type=int, default=50, help="how often a run is killed on each database")
+    parser.add_argument("--kills", type=int, default=20, help="how often a run is killed on each database")
     parser.add_argument("--postgres", metavar="URL", help="a database to use, where no server can be started here")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}")
     options = parser.parse_args()

@@ -37,8 +37,8 @@ def import_from(folder: Path) -> None:
 
 
 def load_object(reference: str, *, what: str) -> Any:
-    """Import `module:object`, also from the current folder. Raises DefinitionError."""
-    module_name, _, attribute = reference.partition(":")
+    """Import `module:object`, also from the current folder, or FOLDER/FILE:OBJECT. Raises DefinitionError."""
+    module_name, _, attribute = _with_module(reference).partition(":")
     do = f"name the {what} as MODULE:OBJECT, which lies in the current folder or beside the suite"
     if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
         raise DefinitionError(f"{what} {reference!r}", found="this is not of the form MODULE:OBJECT", do=do)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simeval.errors import SuiteFileError
-from simeval.suites.apps.named import app_of
+from simeval.suites.apps.named import app_of, load_object
 from simeval.suites.files import load_suite
 
 SUITE = """
@@ -45,6 +45,19 @@ def test_an_app_may_be_named_by_its_file(
     app: Any = app_of(named)
 
     assert app.__name__ == f"handle_in_{folder}"
+
+
+def test_a_scorer_may_be_named_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, here = tmp_path / "usual_scorers/usual_words.py", tmp_path / "here"
+    for folder in (file.parent, here):
+        folder.mkdir()
+    file.write_text("def has_words(output):\n    return bool(output)\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(here)
+
+    found = load_object("../usual_scorers/usual_words:has_words", what="scorer")
+
+    assert found("two words")
 
 
 def test_a_text_in_a_script_is_what_the_user_says(tmp_path: Path) -> None:
