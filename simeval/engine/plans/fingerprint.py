@@ -24,7 +24,7 @@ _STOPS_BEFORE: Mapping[str | None, Stop] = {None: "reachable", "unlikely": "unli
 JUDGE_PROMPTS: Mapping[JudgeReply, str] = {"json": "judge", "label": "judge_label"}
 CRITERIA_PROMPTS: Mapping[JudgeReply, str] = {"json": "criteria", "label": "criterion_label"}
 # not written: older runs know of no other
-_UNSAID = re.compile(r", (min_trials=1|expected_rate=None|standard='judge'|labels=None)(?!\d)")
+_UNSAID = re.compile(r", (min_trials=1|expected_rate=None|standard='judge'|labels=None|looks=1)(?!\d)")
 NOT_OF_THE_ANSWER = frozenset(
     {"api_key", "timeout", "api_base", "base_url", "api_version", "headers", "extra_headers", "organization"}
     | {"transport"}
