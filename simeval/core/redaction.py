@@ -81,8 +81,8 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
         r"(?:(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6}|[^\s&;#\"'<>\\)]{10})[^\s&;#\"'<>\\)]*",
     ),
     (
-        ["password", "passwd", "passphrase", "secret", "token"],  # a quoted value: of JSON, of an argument
-        r"(?i:((?:password|passwd|passphrase|secret|(?:access|refresh|id|auth|session|bearer)_?token)"
+        [f"{word}{sign}" for word in ("password", "secret", "_token") for sign in "\"'\\=:"],  # JSON, an argument
+        r"(?i:((?:password|secret|(?:access|refresh|id|auth|session|bearer)_?token)"
         r"(?:\\{0,3}[\"'])?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']))(?!(?i:required|invalid|missing|incorrect|expired|undefined))"
         r"[^\s\"'\\<>{}\[\]]{6,200}(?=\\{0,3}[\"'])",
     ),
@@ -99,7 +99,7 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
 )
 
 
-_BY_RARITY = " etaoinshrdlcumwfgypbv.kjxqz-:29/_="  # the characters of these texts, the commonest first
+_BY_RARITY = " etaoinshrdlcumwfgypbv.kjxqz-:29/_=\"'\\"  # the characters of these texts, the commonest first
 
 
 @cache
