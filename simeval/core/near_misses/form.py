@@ -211,9 +211,11 @@ def _filled(texts: Sequence[str], what: str) -> tuple[str, ...]:
     return tuple(f"{each[:1].upper()}{each[1:]}" for each in filled)
 
 
+OF_PATIENTS = r"(?:data|details?|files?|history|ids?|information|intake|leaflets?|names?|numbers?|portal|records?)\b"
 _TONE = re.compile(  # words of a tone; the whole word is said again
     r"\b(?:(?:un)?polite(?:ness|ly)?|(?:un|im)?friendl(?:y|iness)|courte(?:ous(?:ly)?|sy)|kind(?:ness|ly)?(?! of\b)"
-    r"|calm(?:ly)?|(?<!the )(?<!a )(?<!each )(?<!that )(?:im)?patien(?:t(?!'s)(?:ly)?|ce)"
+    r"|calm(?:ly)?|(?<!the )(?<!a )(?<!each )(?<!that )(?:im)?patien(?:t(?!'s| "
+    rf"{OF_PATIENTS})(?:ly)?|ce)"
     r"|(?:dis)?respect(?:ful(?:ly)?)?|warm(?:th|ly)?|rude(?:ness|ly)?"
     r"|empath(?:y|etic(?:ally)?|ic)|sympath(?:y|etic(?:ally)?)|compassion(?:ate(?:ly)?)?"
     r"|understanding(?= (?:and|toward)|$)"
@@ -285,10 +287,32 @@ _UNKIND: Mapping[str, tuple[str, str]] = {
 }
 
 
+_RUDE = re.compile(
+    r"\b(?:un(?:polite|friendl|professional)|imp(?:atien|olite)|disrespect|rude|condescend|sarca|insult|patroni|dismiss)"
+    r"|unhöflich|unfreundlich|ungeduld|respektlos|herablass|beleidig|groser|descort|scortes|irrespet|sarcas|onbeleefd"
+    r"|onvriendelijk|impoli|失礼|皮肉|侮辱|粗鲁|讽刺|فظ|ساخر",
+    re.IGNORECASE,
+)
+_LOSES = re.compile(r"\b(?:los(?:es?|ing)|lacks?|verlier\w+|pierd\w+|perd\w+|verliest)\b", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:nicht|kein\w*|nie(?:mals)?|ohne|vermeidet|no|nunca|sin|evita|ne|pas|sans|jamais|évite|non|senza|mai|não|sem"
+    r"|niet|geen|nooit|zonder|vermijdt)\b|\bn'|ない|ません|ず|避け|不|没|勿|避免|(?:^|\s)(?:لا|لم|لن|غير|دون|بدون|ليس\w*|يتجنب)\s",
+    re.IGNORECASE,
+)
+
+
 def unkind(text: str, language: str) -> tuple[str, ...]:
-    """Return two rude answers with a word of the tone that a text asks for, or forbids; none if it is not on tone."""
+    """Return two rude answers with a word of the tone that a text asks for, or forbids; none if it is not on tone.
+
+    None are returned where a kind tone is denied, as in "shows no sympathy": a rude answer may be right.
+    """
     found = _TONE.search(text)
-    return _filled(_UNKIND[language], found[0].capitalize()) if found and language in _UNKIND else ()
+    if not found or language not in _UNKIND:
+        return ()
+    denial = re.search(_NOT, text[: found.start()], re.IGNORECASE) if language == "en" else _DENIAL.search(text)
+    if denial and not (_RUDE.search(text) or _LOSES.search(text)):
+        return ()
+    return _filled(_UNKIND[language], found[0].capitalize())
 
 
 WHOLE = (  # how answers begin that are shown as they are

@@ -226,7 +226,7 @@ _DENIALS: Mapping[str, tuple[tuple[str, str], ...]] = {  # how a denial becomes 
     "fr": ((r"\bn(?:e |')(\w+) (?:pas|jamais|aucun\w*) (?:de |d')?", r"\1 "), (r"\brefuse (?:de |d')?", "accepte "),
            (_SUBJECT_IN + r"(?=[aeiouéèh])(\w+) ", r"\g<who> n'\2 pas "),
            (_SUBJECT_IN + r"(\w+) ", r"\g<who> ne \2 pas "),
-           (r"\best ", "n'est pas "), (r"\b(sont|reçoit) ", r"ne \1 pas ")),
+           (r"(?<!qui )\best ", "n'est pas "), (r"(?<!qui )\b(sont|reçoit) ", r"ne \1 pas ")),
     "ja": ((r"(?:を)?拒否する$|(?:を)?断る$", "を承認します"),
            (r"(?:ない|ません)(?:こと)?$", "ないということはありません"),
            (r"$", "必要はございません")),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simeval.core.languages import ROLES
 from simeval.core.near_misses.changed_values import changed
-from simeval.core.near_misses.form import bounds_form, contraries_of_form
+from simeval.core.near_misses.form import OF_PATIENTS, bounds_form, contraries_of_form
 from simeval.core.near_misses.other_languages import Rule, Statement, read_in_its_language, sentence_of
 
 _IRREGULAR = {
@@ -165,7 +165,7 @@ _AUXILIARY = re.compile(r"\b(is|are|was|were|will|has|have|had|can|may|must|shou
 _NEGATION = re.compile(r"\b(?:not|never|cannot|[Nn]o)\b|n't\b")
 _CONDUCT = re.compile(
     r"\b(?:polite\w*|friend\w*|empath\w*|calm\w*|professional\w*|tone|concise\w*|respectful\w*|courteous\w*|warm\w*|"
-    r"(?<!the )(?<!a )(?<!each )(?<!that )patien\w*|"
+    rf"(?<!the )(?<!a )(?<!each )(?<!that )patien(?!t {OF_PATIENTS})\w*|"
     r"compliment\w*|insult\w*|rude\w*|slang|emoji\w*|jargon|language(?! \w)|formal\w*|brief\w*|short\w*|"
     r"clear\w*|sentences?|words|paragraphs?|questions)\b",
     re.IGNORECASE,

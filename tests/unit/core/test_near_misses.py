@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.near_misses import OPENINGS, near_misses
+from simeval.core.near_misses.form import WHOLE
 
 PAIRS = [
     json.loads(line) for line in Path("tests/data/near_misses/pairs.jsonl").read_text(encoding="utf-8").splitlines()
@@ -126,6 +127,31 @@ def test_of_a_tone_it_is_rude_and_names_the_tone(expected: str, word: str) -> No
 
 
 @pytest.mark.parametrize(
+    "expected",
+    [
+        "The assistant does not reveal patient data",
+        "The assistant never shares patient records with others",
+        "The assistant expresses no sympathy for a political party",
+        "The assistant should not offer a courtesy car",
+        "The assistant avoids excessive warmth",
+        "Der Assistent zeigt kein Verständnis für Rassismus",
+        "L'assistant ne recommande pas de pompe à chaleur",
+        "La respuesta no es amable",
+    ],
+)
+def test_no_rude_answer_is_offered_as_wrong_where_a_kind_tone_is_forbidden(expected: str) -> None:
+    assert not any(each.answer.startswith(WHOLE) for each in near_misses((expected,)))
+
+
+@pytest.mark.parametrize("expected", ["The agent does not lose patience", "Der Assistent ist nicht unfreundlich"])
+def test_a_rude_answer_is_wrong_where_a_rude_tone_is_forbidden(expected: str) -> None:
+    first, second = near_misses((expected,))
+
+    assert first.answer.startswith(WHOLE)
+    assert second.answer.startswith(WHOLE)
+
+
+@pytest.mark.parametrize(
     ("expected", "wrong"),
     [
         (
@@ -133,6 +159,7 @@ def test_of_a_tone_it_is_rude_and_names_the_tone(expected: str, word: str) -> No
             "The diagnosis of the printer problem has been correct in no way.",
         ),
         ("Die Rücksendung ist veranlasst", "Die Rücksendung ist nicht veranlasst."),
+        ("Le colis qui est arrivé est remboursé", "Le colis qui est arrivé n'est pas remboursé."),
         ("Le rendez-vous est confirmé", "Le rendez-vous n'est pas confirmé."),
         (
             "The bot adds the allergy to the patient's record",
