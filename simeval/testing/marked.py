@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypedDict
 
 import anyio
 import pytest
@@ -24,9 +24,6 @@ from simeval.suites.cast import MODELS, ROLES, Cast
 from simeval.suites.files import Suite, load_suite
 from simeval.suites.project import Project, read_project
 from simeval.suites.scenario import ScenarioTest
-
-if TYPE_CHECKING:
-    from simeval.testing.pytest_plugin import GivenOptions
 
 # a test leaves no files behind, unless asked to, and writes no progress between the lines of pytest
 IN_TESTS = DEFAULTS.overridden({"store": None, "display": "none"})
@@ -56,6 +53,15 @@ class _Asked:
     settings: Settings
 
 
+class GivenOptions(TypedDict):
+    """The command line's options for all evaluations of a session; None for one that is not given."""
+
+    samples: int | None
+    seed: int | None
+    store: str | None
+    gate: str | None
+
+
 @dataclass(slots=True)
 class MarkedTests:
     """The marked tests of a session: each is evaluated once, and tests given together run at once."""
@@ -67,7 +73,7 @@ class MarkedTests:
     _found: dict[str, SuiteResult | SimevalError] = field(default_factory=dict, init=False)
 
     @classmethod
-    def of(cls, folder: Path, given: "GivenOptions") -> "MarkedTests":
+    def of(cls, folder: Path, given: GivenOptions) -> "MarkedTests":
         """Return the marked tests of a project, with the options of the command line. Raises pytest.UsageError."""
         overrides = {name: given[name] for name in ("seed", "store", "gate") if given[name] is not None}
         try:

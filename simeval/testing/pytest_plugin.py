@@ -7,7 +7,7 @@ Every pytest run of an environment with simeval loads this module, so it imports
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,15 +23,6 @@ HTML = "--simeval-html"
 COLOURS = {"pass": "green", "inconclusive": "yellow"}  # of a scenario's line by its outcome; others are red
 _OWN = {"subtests", "simeval_result", "request"}
 _ALONE = ("skip", "skipif")  # a test with one of these runs only if it is not skipped
-
-
-class GivenOptions(TypedDict):
-    """The command line's options for all evaluations of a session; None for one that is not given."""
-
-    samples: int | None
-    seed: int | None
-    store: str | None
-    gate: str | None
 
 
 _MARKED = pytest.StashKey["MarkedTests"]()
@@ -153,7 +144,7 @@ def _is_marked(item: pytest.Item) -> bool:
 
 def _marked_tests(config: pytest.Config) -> "MarkedTests":
     if _MARKED not in config.stash:
-        from simeval.testing.marked import MarkedTests
+        from simeval.testing.marked import GivenOptions, MarkedTests
 
         given = GivenOptions(
             samples=config.getoption(SAMPLES),
