@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import simeval.testing.marked  # noqa: F401  # pytester forgets modules loaded in its tests; numpy cannot load twice
+
 SUITE = """
 sample_size: 20
 scenarios:
