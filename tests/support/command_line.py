@@ -144,6 +144,15 @@ def simeval(folder: Path, *arguments: str, **environment: str) -> "subprocess.Co
     )
 
 
+def simeval_as_shown(folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
+    """Run simeval in a fork, and return its status and both outputs in one, as a terminal has them."""
+    with TemporaryFile("w+") as shown:
+        with fork(folder, arguments, variables, shown.fileno(), shown.fileno()) as (_, ended):
+            status = ended()
+        shown.seek(0)
+        return status, shown.read()
+
+
 def python(folder: Path, code: str) -> "subprocess.CompletedProcess[str]":
     """Run code in a folder as a program that takes warnings for errors, and wait for it."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -218,7 +227,7 @@ def _fork_server() -> socket.socket:
     with theirs:
         program = [sys.executable, str(ROOT / "tests" / "support" / "fork_server.py"), str(theirs.fileno())]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(program, env=environment, pass_fds=[theirs.fileno()])
+        process = subprocess.Popen(program, stdin=subprocess.DEVNULL, env=environment, pass_fds=[theirs.fileno()])
 
     def stop() -> None:
         ours.close()

@@ -87,7 +87,8 @@ def main() -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     encoding = os.environ.get("PYTHONIOENCODING")
-    sys.stdout = os.fdopen(1, "w", 1 if request["is_terminal"] else -1, encoding, closefd=False)
+    is_by_line = request["is_terminal"] or "PYTHONUNBUFFERED" in os.environ
+    sys.stdout = os.fdopen(1, "w", 1 if is_by_line else -1, encoding, closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, encoding, "backslashreplace", closefd=False)
     os.chdir(request["folder"])
     sys.path[0] = str(Path.cwd())
