@@ -344,6 +344,53 @@ async def test_cookies_and_the_address_of_a_redirection_are_not_in_what_an_app_a
     assert third.body == "see /login?state={Location}#id={Location}"
 
 
+async def test_cookies_and_addresses_that_are_no_secret_leave_an_answer_to_its_judge_as_it_is() -> None:
+    said = "Delivery of ORD-2024-00012345 is on its way; I wrote to customer@example.com (America/Los_Angeles)."
+
+    async def answer(request: web.Request) -> web.Response:
+        headers = {"Location": "/messages?of=ORD-2024-00012345#Delivery"}
+        made = web.json_response({"reply": said}, status=201, headers=headers)
+        for name, value in {
+            "user": "customer@example.com",
+            "author": "customer@example.com",
+            "last_order": "ORD-2024-00012345",
+            "tz": "America/Los_Angeles",
+        }.items():
+            made.set_cookie(name, value)
+        return made
+
+    application = web.Application()
+    application.router.add_post("/chat", answer)
+    async with serving(application) as url, HttpApp(url=f"{url}/chat") as app:
+        response = await app([{"role": "user", "content": "hi"}], {})
+
+    assert response.response == said
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("connect.sid", "correct-horse-battery"),
+        ("PHPSESSID", "correct-horse-battery"),
+        ("__Host-csrf", "correct-horse-battery"),
+        ("remember_me", "correct-horse-battery"),
+        ("c", "4f1c2a9d8e7b6a5c4f1c2a9d"),
+    ],
+)
+async def test_a_cookie_with_the_name_of_a_session_or_a_random_value_is_not_in_an_answer(name: str, value: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        made = web.json_response({"reply": f"here: {value}"})
+        made.set_cookie(name, value)
+        return made
+
+    application = web.Application()
+    application.router.add_post("/chat", answer)
+    async with serving(application) as url, HttpApp(url=f"{url}/chat") as app:
+        response = await app([{"role": "user", "content": "hi"}], {})
+
+    assert response.response == f"here: {{{name}}}"
+
+
 async def test_the_secrets_of_the_address_on_the_card_of_an_app_are_not_in_what_it_answers() -> None:
     async def card(request: web.Request) -> web.Response:
         named = {"url": f"http://{request.host}/rpc?tenant=plum-tree", "preferredTransport": "JSONRPC"}

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import anyio
 
 from simeval.core.network import AnswerTooLarge, bounded, cause_of, read_whole
-from simeval.core.redaction import SHORTEST, read_address, shown
+from simeval.core.redaction import SHORTEST, is_secret_name, read_address, shown
 from simeval.core.validation import require, require_one_of
 from simeval.errors import DefinitionError
 from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 UNAUTHORIZED = 401
 SHORTEST_COOKIE = 16  # characters of one that is masked wherever it is
+_SECRET_COOKIE = re.compile(  # by its name; others, such as theme, tz and last_order, have words of answers
+    r"sess(?:ion|_?id|\b)|sid(?![a-z])|auth(?!or)|token|csrf|xsrf|remember", re.IGNORECASE
+)
+_RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")  # no word, no number of an order
 IDLE_SECONDS = 4.0  # how long a connection is kept for the next turn: servers close it after 5, in the middle of one
 SERVER_SENT = "text/event-stream"
 _STREAMS: Mapping[str, Form] = {
@@ -268,10 +272,20 @@ def with_cookies(kept: Session, answer: "aiohttp.ClientResponse") -> Session:
 
 
 def _told_by(answer: "aiohttp.ClientResponse", kept: Session) -> Mapping[str, str]:
-    """Return the values of an answer that nobody is to see, with their names: in cookies, and in a redirection."""
-    cookies = {**kept.cookies, **{name: morsel.value for name, morsel in answer.cookies.items()}}
-    _, elsewhere = read_address(answer.headers.get("Location", ""))
-    return {**dict.fromkeys(elsewhere, "Location"), **hidden_cookies(cookies)}
+    """Return the values of an answer that nobody is to see, with their names: in cookies, and in a redirection.
+
+    The address of an answer that is none of a redirection, such as that of a new message, may have words of it.
+    """
+    set_here = {name: morsel.value for name, morsel in answer.cookies.items()}
+    cookies = {name: value for name, value in {**kept.cookies, **set_here}.items() if _is_secret(name, value)}
+    location = answer.headers.get("Location", "") if answer.status >= NO_ANSWER else ""
+    return {**dict.fromkeys(read_address(location)[1], "Location"), **hidden_cookies(cookies)}
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Return whether a cookie of an app is secret: a judge reads the answers without its value."""
+    is_named = is_secret_name(name) or _SECRET_COOKIE.search(name) is not None
+    return is_named or _RANDOM.search(value) is not None
 
 
 def hidden_cookies(cookies: Mapping[str, str]) -> Mapping[str, str]:
