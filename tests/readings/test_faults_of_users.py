@@ -314,3 +314,56 @@ def test_whoever_denies_a_number_of_its_script_changes_a_fact(told: str, is_faul
     of = scenario("The customer reports the meter, which stands at 48213.")
 
     assert ("changes_fact" in faults(of, "My meter stands at 48213.", "I noted 48213. Is it right?", told)) is is_fault
+
+
+SAME_PERSON = [
+    ("Nora, a customer of the shop for 12 years", "I'm 71, so please explain slowly."),
+    ("The mother of a 14-year-old boy", "I'm 45, and he is in school."),
+    ("A customer who needs a single room", "My husband will come with me."),
+    ("A woman who lives alone", "My husband died last year."),
+    ("Eine Kundin, die lediglich eine Auskunft will", "Meine Frau hat bestellt."),
+    ("独身の会社員", "大丈夫とのことでした。"),
+    ("A widow whose husband died in May", "I live alone now."),
+    ("A customer, never married, 40", "I am single."),
+    ("A vegetarian", "I'd like a meat-free dish."),
+    ("A vegetarian", "I have chicken in my wrap, and I ordered the vegan one."),
+    ("Ein Veganer", "Mir wurde leider Speck gebracht."),
+    ("A driver with no car insurance", "I want to insure my car."),
+    ("車を持っていない客", "電車で行きます。"),
+    ("没有车的顾客", "我有车票。"),
+    ("A software developer who has never used the API", "I'm a developer and need a key."),
+    ("A former teacher", "I'm retired now."),
+    ("A software developer", "I'm a programmer."),
+    ("A nurse", "I'm no engineer, but it looks broken."),
+    ("A teacher who wants a policy", "I'm a careful driver."),
+    ("Ein Lehrer oder eine Lehrerin", "Ich bin Lehrerin."),
+    ("一位老师", "我是来看医生的。"),
+    ("A customer who ordered shoes from Zalando.", "I live in Leeds, when do they come?"),
+    ("A woman who lives in Leeds", "I live in England, if that matters."),
+    ("Eine Kundin aus Berlin, 40", "Ich wohne in Miete."),
+    ("Клиентка, живёт в Казани", "Я живу в России."),
+    ("名古屋に住む客", "名古屋市に住んでいます。"),
+    ("名古屋に住む客", "実家に住んでいます。"),
+    ("顾客,住在成都", "我住在公司附近。"),
+    ("عميل اشترى هاتفا من المتجر", "أعيش في شقة صغيرة."),
+]
+ANOTHER_PERSON = [
+    ("A 29-year-old nurse", "I'm 71, so yes."),
+    ("A nurse from Leeds, 30", "No, I live in Hull."),
+    ("Anna, 40, single", "My wife said no."),
+    ("Lives with her husband", "I live alone."),
+    ("Does not eat meat", "I'd like the steak."),
+    ("Has no car and takes the bus", "My car is outside."),
+    ("Has never used a computer", "As a programmer of twenty years I know this."),
+    ("A nurse", "I'm a retired teacher."),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), SAME_PERSON)
+def test_a_user_who_tells_more_of_itself_than_its_script_is_still_itself(given: str, said: str) -> None:
+    assert "changes_fact" not in faults(scenario("The user wants help", given=given), said, "I see.")
+
+
+@pytest.mark.parametrize(("given", "said"), ANOTHER_PERSON)
+def test_a_user_who_is_not_the_person_of_its_script_is_at_fault(given: str, said: str) -> None:
+    assert "changes_fact" in faults(scenario("The user wants help", given=given), said, "I see.")

@@ -72,6 +72,39 @@ _CARD_END = re.compile(
 )
 
 DESCRIBED = ("age", "home", "trade", "single", "married", "diet", "no car", "beginner")  # in "given", as phrases
+KIN = 5  # letters that all forms of a word begin with: "Lehrer", "Lehrerin"
+_SAME_TRADE = tuple(  # words of one trade that do not begin alike
+    group.split()
+    for group in (
+        "programmer developer engineer architect",
+        "cook chef baker",
+        "doctor dentist surgeon",
+        "artist musician",
+        "gardener farmer",
+        "programmierer programmiererin ingenieur ingenieurin",
+        "arzt ärztin zahnarzt zahnärztin",
+        "koch köchin",
+        "anwalt anwältin",
+        "bauer landwirt imker",
+        "schreiner tischler",
+        "professeur professeure enseignant enseignante",
+        "programmeur développeur ingénieur ingénieure",
+        "profesor profesora maestro maestra",
+        "programador programadora ingeniero ingeniera",
+        "professore professoressa insegnante",
+        "プログラマー エンジニア 技術者",
+        "医者 医師 歯科医",
+        "教師 先生",
+        "料理人 シェフ",
+        "大学生 学生",
+        "程序员 工程师",
+        "医生 牙医",
+        "老师 教师",
+        "大学生 学生",
+        "مدرس مدرسة معلم معلمة",
+        "مبرمج مبرمجة مهندس مهندسة",
+    )
+)
 _NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w%]|[.,]\d)")
 
 LEAST_QUOTED = 6  # words in a row that are no chance
@@ -130,8 +163,9 @@ def _is_somebody_else(talk: Talk) -> Found:
             if not found:
                 continue
             script = script or typed(talk.script)
-            told = next(filter(None, found.groups()), found[0])
-            if typed(told) not in script and not has("hearsay", typed(text)):
+            told = typed(next(filter(None, found.groups()), found[0]))
+            alike: Sequence[str] = next((each for each in _SAME_TRADE if told in each), [told[:KIN]])
+            if not any(each in script for each in alike) and not has("hearsay", typed(text)):
                 yield UserFault("changes_fact", place, repr(found[0].strip()))
 
 
