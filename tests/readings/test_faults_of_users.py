@@ -367,3 +367,34 @@ def test_a_user_who_tells_more_of_itself_than_its_script_is_still_itself(given: 
 @pytest.mark.parametrize(("given", "said"), ANOTHER_PERSON)
 def test_a_user_who_is_not_the_person_of_its_script_is_at_fault(given: str, said: str) -> None:
     assert "changes_fact" in faults(scenario("The user wants help", given=given), said, "I see.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        ("Our boots have a lining.", "I want to send back the leaking winter boots and get a refund, please."),
+        (
+            "You find refunds on our website.",
+            "My winter boots are leaking, I would send them back for a refund.",
+        ),
+        ("We sell winter boots.", "I don't want to buy any. I want to send back my leaking winter boots for a refund."),
+    ],
+)
+def test_who_asks_again_in_other_words_after_an_evasive_answer_does_not_repeat_itself(answer: str, again: str) -> None:
+    of = scenario("The user wants to send back their leaking winter boots for a refund.")
+    first = "Hi, my winter boots leak and I want to send them back for a refund."
+
+    assert faults(of, first, answer, again, "I see.") == []
+
+
+@pytest.mark.parametrize(
+    ("read_back", "told"),
+    [
+        ("Account 90315 was opened in 2019. Right?", "No, in 2021."),
+        ("Account 90315, and your extension is 55123. Right?", "No, the extension is 55124."),
+    ],
+)
+def test_whoever_denies_a_number_that_is_not_of_its_script_changes_no_fact(read_back: str, told: str) -> None:
+    of = scenario("The user confirms the change of the meter", given="Ben, account 90315")
+
+    assert "changes_fact" not in faults(of, "Hello, account 90315.", read_back, told, "I see.")

@@ -117,6 +117,7 @@ LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
 LEAST_SHARED, SAME_TOPICS = 4, 0.8  # topics of a message said again in other words, a number among them
 LEAST_OF_GOAL, MOST_OTHER = 3, 2  # of its goal in one without a number; topics that only one of the two has
+LEAST_OF_ANSWER = 2  # topics of the message or of the goal, in an answer without a number that is to the point
 LONGEST_AGAIN = 200  # characters of such a message
 NEARLY_EQUAL, HARDLY_EQUAL = 93, 50  # of 100: the similarity of a message and its repetition, or its other form
 ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
@@ -179,10 +180,11 @@ def _takes_back(talk: Talk) -> Found:
     for place, text in talk.user[1:] if _NUMBER.search(talk.script) else ():
         if not _NUMBER.search(text) or not _denies(text):
             continue
-        read_back = {*_NUMBER.findall("".join(talk.answer_before(place)))}.intersection(_NUMBER.findall(talk.script))
-        told = _NUMBER.findall(text)
-        if read_back and not any(each in talk.script for each in told):
-            yield UserFault("changes_fact", place, f"{told[0]!r}, and before {min(read_back)!r}")
+        read, script = _NUMBER.findall("".join(talk.answer_before(place))), _NUMBER.findall(talk.script)
+        for told in _NUMBER.findall(text):
+            alike = {each for each in read if len(each) == len(told)}  # no year, and no number of something else
+            if alike and alike.issubset(script) and not any(each in talk.script for each in _NUMBER.findall(text)):
+                yield UserFault("changes_fact", place, f"{told!r}, and before {min(alike)!r}")
 
 
 def _denies(text: str) -> bool:
@@ -370,8 +372,12 @@ def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, 
         is_same = len(shared) >= max(LEAST_SHARED, SAME_TOPICS * max(len(now), len(then)))
     else:
         is_same = len(shared & goal) >= LEAST_OF_GOAL and len(now ^ then) <= MOST_OTHER
-    is_other = not is_same or has("pushes back", typed(messages[place].content)) or _denies(messages[place].content)
-    return not is_other and not _is_unanswered(talk, place) and any(topics(each) & (shared | goal) for each in since)
+    text = typed(messages[place].content)
+    is_other = not is_same or any(has(kind, text) for kind in ("pushes back", "denial"))
+    is_answered = any(
+        len(topics(each) & (shared | goal)) >= (1 if any(map(str.isdigit, each)) else LEAST_OF_ANSWER) for each in since
+    )
+    return is_answered and not is_other and not _is_unanswered(talk, place)
 
 
 def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
