@@ -35,6 +35,8 @@ _NAMES = re.compile(
     rf"{_BEGINS}(?:PASS|PAT|AUTH|JWT|DSN|BEARER|COOKIE|LICEN[CS]E))(?:_?\d+)?$",
     re.IGNORECASE,
 )
+_OFTEN_WORDS = re.compile(r"(?:AUTH|LICEN[CS]E|COOKIE)(?:_?\d+)?$", re.IGNORECASE)  # whose values are
+_WORDS = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*")
 _DIGIT = re.compile(r"\d")
 _HEADERS = ("headers", "extra_headers", "default_headers")
 _QUERIES = ("extra_query", "default_query")  # options with values that an address is sent, too
@@ -78,12 +80,12 @@ _KINDS: Sequence[tuple[Sequence[str], str]] = (
     (
         ["="],  # in the query of an address
         r"(?i:([?&;](?:[\w-]{0,40}[_-])?(?:(?:api)?key|token|secret|password|sig|signature)=))"
-        r"(?:(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6}|[^\s&;#\"'<>\\)]{10})[^\s&;#\"'<>\\)]*",
+        r"(?:(?=[^\s\d&]{0,200}\d)[^\s&;#\"'<>\\)]{6}|(?<![?&;]key=)[^\s&;#\"'<>\\)]{10})[^\s&;#\"'<>\\)]*",
     ),
     (
-        [f"{word}{sign}" for word in ("password", "secret", "_token") for sign in "\"'\\=:"],  # JSON, an argument
+        [f"{word}{sign}" for word in ("password", "secret", "_token") for sign in "\"'\\="],  # of JSON, an argument
         r"(?i:((?:password|secret|(?:access|refresh|id|auth|session|bearer)_?token)"
-        r"(?:\\{0,3}[\"'])?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']))(?!(?i:required|invalid|missing|incorrect|expired|undefined))"
+        r"(?:\\{0,3}[\"']\s{0,3}[:=]\s{0,3}|=)\\{0,3}[\"']))(?!(?i:required|invalid|missing|incorrect|expired|undefined))"
         r"[^\s\"'\\<>{}\[\]]{6,200}(?=\\{0,3}[\"'])",
     ),
     (["sk-", "xox", "xapp-", "glpat-", "nvapi-"], rf"{_START}(?:sk|xox[a-z]|xapp|glpat|nvapi)-{_PARTS}{_MIXED}"),
@@ -138,7 +140,7 @@ class Redactor:
         `patterns` are regular expressions of further secrets. Raises DefinitionError for an invalid pattern.
         """
         values = list(values)
-        environment = [value for name, value in os.environ.items() if _NAMES.search(name)]
+        environment = [value for name, value in os.environ.items() if _NAMES.search(name) and not _is_word(name, value)]
         environment += [part for value in os.environ.values() if "://" in value for part in _PASSWORD.findall(value)]
         environment += [part for name, value in os.environ.items() if _BASES.search(name) for part in secrets_in(value)]
         sent = [each for name, value in os.environ.items() if name.endswith(_SENT) for each in value.split(",")]
@@ -248,6 +250,11 @@ def secret_headers(headers: Mapping[Any, object]) -> list[object]:
 
 def _is_secret(value: str, shortest: int = SHORTEST) -> bool:
     return len(value) >= shortest and value.lower() not in _PLACEHOLDERS
+
+
+def _is_word(name: str, value: str) -> bool:
+    """Return whether a variable has words as its value: LICENSE=accepted must not mask them in conversations."""
+    return _OFTEN_WORDS.search(name) is not None and _WORDS.fullmatch(value) is not None
 
 
 def _forms(value: str) -> set[str]:

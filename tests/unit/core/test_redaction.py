@@ -66,6 +66,8 @@ ORDINARY = [
     "eyJust a word.with a point, eyJ.a.b",
     "api_key=none, access_token: required, client_secret=undefined",
     """{"password": "required", "token": "Certainly", "password": "field required"}, a password: 'short'""",
+    """Your first password: "Welcome-2024". The secret: 'returns-and-refunds', my password is "plumtree".""",
+    "see https://shop.example.com/help?key=returns-and-refunds",
     "-----BEGIN PRIVATE KEY----- is how such a file begins. It ends in another line.",
     "0123456789abcdef0123456789abcdef is a checksum, 4111 1111 1111 1111 a card",
     "https://github.com/owner/repository/commit/aba8345d3f0c1e2b4a5d6c7e8f90123456789abc",
@@ -189,6 +191,20 @@ def test_secret_options_are_those_with_a_secret_name_and_headers_with_what_stand
     }
 
     assert secret_options(options) == ["k1", "k2", "Bearer k3", "k3", "k4"]
+
+
+def test_a_word_that_a_variable_of_the_environment_sets_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {
+        "REQUIRE_AUTH": "required",
+        "LICENSE": "accepted",
+        "DB_PASS": "plumtree",
+        "SHOP_AUTH": "me:plum-tree",
+    }
+    monkeypatch.setattr("os.environ", environment)
+
+    cleaned = Redactor.of([]).clean("It is required and accepted, me:plum-tree by plumtree.")
+
+    assert cleaned == f"It is required and accepted, {MASK} by {MASK}."
 
 
 @pytest.mark.parametrize("name", ["DB_PASS", "dbPass", "GITHUB_PAT", "DB_PWD", "SHOP_AUTH", "SENTRY_DSN", "api_key_2"])
