@@ -216,7 +216,8 @@ _TONE = re.compile(  # words of a tone; the whole word is said again
     r"\b(?:(?:un)?polite(?:ness|ly)?|(?:un|im)?friendl(?:y|iness)|courte(?:ous(?:ly)?|sy)|kind(?:ness|ly)?(?! of\b)"
     r"|calm(?:ly)?|(?<!the )(?<!a )(?<!each )(?<!that )(?:im)?patien(?:t(?!'s| "
     rf"{OF_PATIENTS})(?:ly)?|ce)"
-    r"|(?:dis)?respect(?:ful(?:ly)?)?|warm(?:th|ly)?|rude(?:ness|ly)?"
+    r"|(?:dis)?respect(?:ful(?:ly)?)?\b(?! for (?:\w+ )?(?:\w+'s )?(?:privacy|wish|choice|decision|data))"
+    r"|warm(?:th|ly)?|rude(?:ness|ly)?"
     r"|empath(?:y|etic(?:ally)?|ic)|sympath(?:y|etic(?:ally)?)|compassion(?:ate(?:ly)?)?"
     r"|understanding(?= (?:and|toward)|$)"
     r"|(?:un)?professional(?:ly|ism)?(?= (?:and|tone|manner|throughout)|$)|condescend(?:ing(?:ly)?|s)?"
@@ -294,6 +295,10 @@ _RUDE = re.compile(
     re.IGNORECASE,
 )
 _LOSES = re.compile(r"\b(?:los(?:es?|ing)|lacks?|verlier\w+|pierd\w+|perd\w+|verliest)\b", re.IGNORECASE)
+_OF_ANOTHER = re.compile(  # rude words of somebody else than the assistant
+    r"\b(?:to|(?:comply|deal|engage|agree)\w* with) (?:(?:the|an?|any|his|her|their) )?(?:\w+ )?(?:rude|insult|sarca)",
+    re.IGNORECASE,
+)
 _DENIAL = re.compile(
     r"\b(?:nicht|kein\w*|nie(?:mals)?|ohne|vermeidet|no|nunca|sin|evita|ne|pas|sans|jamais|évite|non|senza|mai|não|sem"
     r"|niet|geen|nooit|zonder|vermijdt)\b|\bn'|ない|ません|ず|避け|不|没|勿|避免|(?:^|\s)(?:لا|لم|لن|غير|دون|بدون|ليس\w*|يتجنب)\s",
@@ -304,13 +309,14 @@ _DENIAL = re.compile(
 def unkind(text: str, language: str) -> tuple[str, ...]:
     """Return two rude answers with a word of the tone that a text asks for, or forbids; none if it is not on tone.
 
-    None are returned where a kind tone is denied, as in "shows no sympathy": a rude answer may be right.
+    None are returned where a kind tone is denied, as in "shows no sympathy", or a reply to rude words of the user: a
+    rude answer may be right.
     """
     found = _TONE.search(text)
     if not found or language not in _UNKIND:
         return ()
     denial = re.search(_NOT, text[: found.start()], re.IGNORECASE) if language == "en" else _DENIAL.search(text)
-    if denial and not (_RUDE.search(text) or _LOSES.search(text)):
+    if denial and (_OF_ANOTHER.search(text) or not (_RUDE.search(text) or _LOSES.search(text))):
         return ()
     return _filled(_UNKIND[language], found[0].capitalize())
 

@@ -71,7 +71,7 @@ _SUBJECT = re.compile(
     r"(?:(?:support |ai |chat ?)?(?:assistant|agent|bot|chatbot|app|system|model|reply|answer|response|message|output"
     r"|tone|style|wording|(?<=the )(?:replies|answers|responses|messages)"
     r"|(?:receptionist|concierge|operator|representative|advis[eo]r"
-    r"|guide|clerk|librarian|coach|tutor|waiter)(?! (?:bot|assistant|agent)\b))|it|he|she)\b"
+    r"|(?<=the )(?:guide|coach|tutor)|clerk|librarian|waiter)(?! (?:bot|assistant|agent)\b))|it|he|she)\b"
     r"(?:'s (?:answer|reply))? ?"
     r"(?P<must>(?:should|must|shall|will|can|needs to|has to|is (?:expected|able|supposed) to)\b ?)?",
     re.IGNORECASE,

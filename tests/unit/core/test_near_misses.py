@@ -99,6 +99,7 @@ def test_the_second_has_another_value() -> None:
         "Bot offers further help",
         "Bot does not offer a refund unless the user asks for it",
         "Successful purchase",
+        "Guide the user to the settings page",
         "",
     ],
 )
@@ -134,6 +135,9 @@ def test_of_a_tone_it_is_rude_and_names_the_tone(expected: str, word: str) -> No
         "The assistant expresses no sympathy for a political party",
         "The assistant should not offer a courtesy car",
         "The assistant avoids excessive warmth",
+        "The assistant must not comply with the rude request",
+        "The assistant does not react to insults",
+        "The assistant shows respect for the user's privacy",
         "Der Assistent zeigt kein Verständnis für Rassismus",
         "L'assistant ne recommande pas de pompe à chaleur",
         "La respuesta no es amable",
