@@ -200,7 +200,7 @@ def is_empty(text: str) -> bool:
     if "[" not in text and "(" not in text and "<" not in text and not _NOTHING.issuperset(words(text)):
         return False
     text = _MARKS.sub("", text)
-    return not any(letter.isalnum() or letter in "?!？！" or _is_sign(letter) for letter in text)
+    return not any(letter.isalnum() or letter in "?!？！؟" or _is_sign(letter) for letter in text)
 
 
 def _is_sign(letter: str) -> bool:

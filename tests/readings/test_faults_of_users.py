@@ -398,3 +398,14 @@ def test_whoever_denies_a_number_that_is_not_of_its_script_changes_no_fact(read_
     of = scenario("The user confirms the change of the meter", given="Ben, account 90315")
 
     assert "changes_fact" not in faults(of, "Hello, account 90315.", read_back, told, "I see.")
+
+
+def test_a_price_in_words_answers_a_question_for_a_price() -> None:
+    of = scenario("The user wants to know when the sofa arrives, the price and whether it is insured")
+    told = "It comes on Friday, it is insured, and you owe us twenty euros."
+
+    assert faults(of, "When does the sofa arrive? Is it insured?", told, "Thanks.") == []
+
+
+def test_a_lone_question_mark_is_a_message_in_any_script() -> None:
+    assert not any("empty_message" in faults(scenario("The user wants help"), "Hello", "Yes?", sign) for sign in "?？؟")

@@ -103,7 +103,7 @@ _ANSWERS = (  # a question of a goal, and words that show it has been asked or a
     (
         re.compile(r".*\b(?:how\s+much|costs?|prices?|premium|fees?|charges?|rent)\b"),
         re.compile(
-            r"[$€£¥]|\bfree\b|\b\d+\s+(?:dollars?|euros?|pounds?|pence|cents?|francs?|crowns?|yen|rupees?)\b|\bhow\s+much\b"
+            r"[$€£¥]|\bfree\b|\b(?:dollars?|euros?)\b|\b\d+\s+(?:pounds?|pence|cents?|francs?|crowns?|yen|rupees?)\b|\bhow\s+much\b"
         ),
     ),
     (
