@@ -70,6 +70,10 @@ _CODE_OF = rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?(?P<code>[%s]+(?:
 _IDENTIFIER = re.compile(_CODE_OF % (("A-Za-z0-9",) * 2))
 _CYRILLIC_IDENTIFIER = re.compile(_CODE_OF % (("A-Za-z0-9\u0400-\u04ff",) * 2))
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
+_MEASURE = re.compile(  # "24-hour", "18-year-old"; Russian ordinals, and amounts without a space
+    r"\d{1,4}(?:[_-](?:[a-z\u0430-\u045f]{2,}|[A-Z\u0400-\u042f][a-z\u0430-\u045f]{2,}))+"
+    r"|\d{1,4}-[\u0430-\u045f]|\d+[\u0430-\u045f]{3,}"
+)
 _GROUPS = "groups of digits"  # a shape
 _GROUPED = re.compile(r"(?<![\w.,/:$€£-])\d{2,}(?:-\d{2,})+(?![\w/:%-]|[.,]\d)", re.ASCII)
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d-\d\d-\d{2,4}")
@@ -343,7 +347,8 @@ def _shape(code: str) -> str:
     """Return the common part of identifiers of one kind; "" if it is none."""
     digits = sum(letter.isdigit() for letter in code)
     is_code = digits >= LEAST_DIGITS or (code.isupper() and len(_RUN.findall(code.casefold())) > 2)
-    if not is_code or len(code) < LEAST_CHARACTERS or _TIME_OR_ORDINAL.fullmatch(code):
+    is_measure = _TIME_OR_ORDINAL.fullmatch(code) or _MEASURE.fullmatch(code)
+    if not is_code or len(code) < LEAST_CHARACTERS or is_measure:
         return ""
     parts = re.split(r"[_-]", code)
     if all(part.isdigit() for part in parts) and len(parts) > 1:

@@ -35,6 +35,9 @@ def test_a_detail_is_told_however_it_is_spaced_and_written(detail: str, text: st
         ("card 4421486 or JG7FMM", ["97", "x6"]),
         ("write to a.b@example.com", ["e-mail"]),
         ("on 2024-05-20 at 11:30am for $1200.50, 20 bags, 5pm, the 12th, 30min", []),
+        ("an 18-year-old, a 24-hour desk, die 24-Stunden-Hotline, 24-heures", []),
+        ("18-летнему сыну, к 15-му марта, в 2025-м, скидка 50процентов, 16-дюймовый", []),
+        ("заказ ЗК-7305, номер 4411-К", ["a-94", "94-a"]),
         ("no number here", []),
     ],
 )
