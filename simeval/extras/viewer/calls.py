@@ -90,6 +90,7 @@ class CallsOf:
         for place in places:
             state = read_state(situation, messages[:place], patience=0, progress=progress)
             request = UserTurn(
+                prompt=self._prompt("user"),
                 given=situation.given,
                 when=situation.when,
                 writing_style=self._style(),
@@ -98,7 +99,6 @@ class CallsOf:
                 is_held=state.is_held,
                 untold=state.untold,
                 format=self.definition["settings"]["user_format"],
-                prompt=self._prompt("user"),
             )
             if place == len(messages):
                 yield _shown(request, model, "(left without a word)", place=place)

@@ -1,7 +1,10 @@
 """The model calls of a conversation, made again from the store: the prompts that a server received."""
 
 import json
+import shutil
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,13 @@ from simeval.engine.engine import Engine
 from simeval.extras.viewer.run_page import RunPages
 from simeval.models.protocol.prompt_texts import source_of
 from simeval.store.opening import open_database
+from simeval.store.runs import Runs
 from simeval.suites.files import load_suite
 from simeval.testing import judge_reply, user_reply
 from tests.support.chat_server import Body, chat_server, refused, said
 
 pytestmark = pytest.mark.anyio
+STORES = Path(__file__).parents[3] / "data" / "stores"
 
 SUITE = """
 scenarios:
@@ -90,3 +95,16 @@ async def test_a_call_whose_prompt_was_replaced_is_not_made_again(tmp_path: Path
 
     assert {each.get("label") for each in found} == {None}
     assert unknown == ["The prompt 'judge' was of another version, or your own: its text is not stored."] * 2
+
+
+def test_a_run_of_an_older_version_has_a_page_without_its_calls(tmp_path: Path) -> None:
+    store = shutil.copy(STORES / "version_3.db", tmp_path / "runs.db")
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("""UPDATE runs SET definition = replace(definition, '"user": "offline/', '"user": "m/')""")
+    with closing(open_database(str(store), must_exist=True)) as database:
+        pages = RunPages(database, finds=True)
+        found = [pages.calls(run.run_id, 0, 0) for run in Runs(database).recent()]
+
+    reason = "The prompt 'user' was of another version, or your own: its text is not stored."
+    assert [each["calls"] for each in found] == [[]] * len(found)
+    assert [reason] in [each["unknown"] for each in found]
