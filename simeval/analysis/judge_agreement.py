@@ -207,21 +207,22 @@ def _of_people(entry: JudgeAgreement, people: Iterable[PeopleVerdict]) -> JudgeA
 def people_labels(
     run: RunDocument, labels: Sequence[Label], skipped: Iterable[tuple[str, str, int]] = ()
 ) -> PeopleLabels:
-    """Return the majority of people's labels of each expectation of a run; other labels are left out."""
-    used, judged = _examples_in(labels, run), judged_in(run, reasoned_only=False)
-    given = [
-        label
-        for label in labels
-        if (label.scenario, label.expectation) in judged and (label.scenario, label.index) not in used
-    ]
-    return _majorities(
-        (
-            _Labelled((*key, evaluator), requirement, found)
-            for key, found in _matched(given, run).items()
-            for evaluator, requirement in list(judged[key].items())[:1]
-        ),
-        skipped,
-    )
+    """Return the majority of people's labels of each expectation whose standard is people; others are left out."""
+    used = _examples_in(labels, run)
+    by_people = {
+        key: next(iter(found.items()))
+        for key, found in judged_in(run, reasoned_only=False).items()
+        if any(each.by_people for each in found.values())
+    }
+    labelled = list[_Labelled]()
+    for key, (evaluator, requirement) in by_people.items():
+        given = [
+            each
+            for each in labels
+            if (each.scenario, each.expectation) == key and (each.scenario, each.index) not in used
+        ]
+        labelled += [_Labelled((*key, evaluator), requirement, found) for found in _matched(given, run).values()]
+    return _majorities(labelled, (each for each in skipped if each[:2] in by_people))
 
 
 def _majorities(labelled: Iterable["_Labelled"], skipped: Iterable[tuple[str, str, int]]) -> PeopleLabels:

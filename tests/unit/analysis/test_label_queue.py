@@ -1,13 +1,14 @@
 """The queue of trials that people label: what comes, what is kept, what is shown of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items
-from simeval.analysis.labels import labels_of
+from simeval.analysis.judge_agreement import people_labels
+from simeval.analysis.label_queue import LabelItem, LabelQueue, label_items, until_look
+from simeval.analysis.labels import Label, labels_of
 from simeval.analysis.saved_run import read_suite
 from simeval.core.feedback import Feedback
 from simeval.core.serialization import plain
@@ -184,3 +185,17 @@ def test_ones_and_zeros_are_passes_and_failures_as_in_a_file(
     )
 
     assert [repr(label.value) for label in found] == [repr(value) for value in read]
+
+
+def test_ratings_under_one_expectation_leave_the_queues_of_others_alone() -> None:
+    by_people = requirement("helps", [True] * 40)
+    by_people["verdicts"][0]["by_people"] = {"labels": 40, "share": 0.8, "looks": 3}
+    run = read_suite(run_of(scenario_of("s", by_people, requirement("is kind", [True] * 40))), "run")
+    found = label_items(run, {}, label="helps", size=8)
+    rated = [Label(scenario="s", index=1, value=7.0, expectation="is kind", rater="ann", run=run.run_id)]
+    said = [replace(rated[0], value=True, expectation="helps")]
+
+    labels = people_labels(run, [*rated, *said])
+
+    assert labels == {("s", "helps"): {1: True}}
+    assert keys(until_look(found, run, labels)) == keys(found)[:20]
