@@ -211,22 +211,17 @@ _CERTAINLY = {
 _DENIALS: Mapping[str, tuple[tuple[str, str], ...]] = {  # how a denial becomes a statement, or a statement its denial
     "de": ((r"\bkeine(n|r|s|m)?\b ?", ""), (r"\bkein\b", "ein"), (r"\bnicht ", ""), (r"\bnie(?:mals)? ", ""),
            (r"\blehnt (.+) ab$", r"bewilligt \1"), (r"\b(?:lehnt|weigert) .*", ""),
-           (_SUBJECT_IN + r"(\w+)\b", r"\g<who> \2 nicht"),
-           (r"\b(ist|sind|wird|werden|wurden?|bleibt) ", r"\1 nicht ")),
+           (_SUBJECT_IN + r"(\w+)\b", r"\g<who> \2 nicht")),
     "nl": ((r"\bgeen ", ""), (r"\bniet ", ""), (r"\bnooit ", ""), (r"\bweigert ", "staat toe: "),
-           (_SUBJECT_IN + r"(\w+)\b", r"\g<who> \2 niet"), (r"\b(is|zijn|wordt|worden) ", r"\1 niet ")),
+           (_SUBJECT_IN + r"(\w+)\b", r"\g<who> \2 niet")),
     "es": ((r"\bno ", ""), (r"\bnunca ", "siempre "), (r"\b(?:rechaza|deniega) ", "aprueba "),
-           (r"\bse niega a ", "acepta "), (_SUBJECT_IN, r"\g<who> no "),
-           (r"\b(quedan?|están?|es|son|ha|han|se) ", r"no \1 ")),
-    "it": ((r"\bnon ", ""), (r"\b(?:rifiuta|nega) (?:di )?", "accetta "), (_SUBJECT_IN, r"\g<who> non "),
-           (r"(?<!\w)(è|sono|viene|ha|riceve) ", r"non \1 ")),
+           (r"\bse niega a ", "acepta "), (_SUBJECT_IN, r"\g<who> no ")),
+    "it": ((r"\bnon ", ""), (r"\b(?:rifiuta|nega) (?:di )?", "accetta "), (_SUBJECT_IN, r"\g<who> non ")),
     "pt": ((r"\bnão ", ""), (r"\bnunca ", "sempre "), (r"\b(?:recusa(?:-se a)?|nega) ", "aceita "),
-           (_SUBJECT_IN, r"\g<who> não "),
-           (r"(?<!\w)(é|são|está|fica|foi|recebe) ", r"não \1 ")),
+           (_SUBJECT_IN, r"\g<who> não ")),
     "fr": ((r"\bn(?:e |')(\w+) (?:pas|jamais|aucun\w*) (?:de |d')?", r"\1 "), (r"\brefuse (?:de |d')?", "accepte "),
            (_SUBJECT_IN + r"(?=[aeiouéèh])(\w+) ", r"\g<who> n'\2 pas "),
-           (_SUBJECT_IN + r"(\w+) ", r"\g<who> ne \2 pas "),
-           (r"(?<!qui )\best ", "n'est pas "), (r"(?<!qui )\b(sont|reçoit) ", r"ne \1 pas ")),
+           (_SUBJECT_IN + r"(\w+) ", r"\g<who> ne \2 pas ")),
     "ja": ((r"(?:を)?拒否する$|(?:を)?断る$", "を承認します"),
            (r"(?:ない|ません)(?:こと)?$", "ないということはありません"),
            (r"$", "必要はございません")),
@@ -235,6 +230,21 @@ _DENIALS: Mapping[str, tuple[tuple[str, str], ...]] = {  # how a denial becomes 
            (r"^", "لن ")),
     "zh": ((r"(?:不能|不应该?|不会|不得|不|拒绝)", "会"), (r"^", "我们无需")),
 }  # fmt: skip
+_STATES: Mapping[str, tuple[tuple[str, str], ...]] = {  # the same of verbs that say how things are
+    "de": ((r"\b(ist|sind|wird|werden|wurden?|bleibt) ", r"\1 nicht "),),
+    "nl": ((r"\b(is|zijn|wordt|worden) ", r"\1 niet "),),
+    "es": ((r"\b(quedan?|están?|es|son|ha|han|se) ", r"no \1 "),),
+    "it": ((r"(?<!\w)(è|sono|viene|ha|riceve) ", r"non \1 "),),
+    "pt": ((r"(?<!\w)(é|são|está|fica|foi|recebe) ", r"não \1 "),),
+    "fr": ((r"(?<!qui )\best ", "n'est pas "), (r"(?<!qui )\b(sont|reçoit) ", r"ne \1 pas ")),
+}
+_NO_STATE = re.compile(  # a condition, whose denial is no contrary; an answer, which denies in vain that it is Spanish
+    r"^(?:(?:si|wenn|falls|sofern|als|indien|wanneer|cuando|quando|lorsque|quand)\b|se (?:il?|l[ao]|[ao]s?|gli|le)\b"
+    r"|se l')|^(?:\w+ )?(?:l'|l’)?(?:antwort\w*|nachricht\w*|text\w*|ton|tom|tono|toon|gespräch|unterhaltung"
+    r"|respuestas?|mensajes?|conversa\w+|rispost[ae]|messagg\w+|test[oi]|respostas?|mensage\w+|réponses?|messages?|antwoord\w*|bericht\w*|tekst"
+    r"|gesprek|inform\w+)\b",
+    re.IGNORECASE,
+)
 _WHO_FIRST = re.compile(
     r"^(?:アシスタント|ボット|エージェント|AI|チャットボット)(?:は|が)、?|^(?:助手|机器人|客服)(?:应该?|必须|要|先)?"
 )
@@ -243,7 +253,8 @@ _WHO_FIRST = re.compile(
 def _denied(text: str, language: str) -> tuple[str, ...]:
     """Return an expectation in another language as its contrary, in two wordings; empty if no pattern applies."""
     told = _WHO_FIRST.sub("", text.strip(" .。"))
-    for pattern, contrary in _DENIALS[language]:
+    states = () if _NO_STATE.search(told) else _STATES.get(language, ())
+    for pattern, contrary in (*_DENIALS[language], *states):
         denied, found = re.subn(pattern, contrary, told, count=1)
         if found and denied.strip():
             return sentence_of(denied), sentence_of(_CERTAINLY[language].format(denied))

@@ -147,6 +147,24 @@ def test_no_rude_answer_is_offered_as_wrong_where_a_kind_tone_is_forbidden(expec
     assert not any(each.answer.startswith(WHOLE) for each in near_misses((expected,)))
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "La respuesta está en español",
+        "La risposta è in italiano",
+        "A resposta está em português",
+        "La réponse est en français",
+        "Die Antwort ist auf Deutsch",
+        "Het antwoord is duidelijk",
+        "Si el pedido está pagado, el asistente lo confirma",
+        "Se il pacco è in ritardo, offre un rimborso",
+        "Si le colis est perdu, l'assistant rembourse",
+    ],
+)
+def test_no_answer_denies_its_own_language_or_a_condition(expected: str) -> None:
+    assert statements(expected) == []
+
+
 @pytest.mark.parametrize("expected", ["The agent does not lose patience", "Der Assistent ist nicht unfreundlich"])
 def test_a_rude_answer_is_wrong_where_a_rude_tone_is_forbidden(expected: str) -> None:
     first, second = near_misses((expected,))
