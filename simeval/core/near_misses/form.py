@@ -309,14 +309,16 @@ _DENIAL = re.compile(
 def unkind(text: str, language: str) -> tuple[str, ...]:
     """Return two rude answers with a word of the tone that a text asks for, or forbids; none if it is not on tone.
 
-    None are returned where a kind tone is denied, as in "shows no sympathy", or a reply to rude words of the user: a
-    rude answer may be right.
+    None are returned where a kind tone is denied, as in "shows no sympathy", or a reply to rude words of the user, and
+    where a rude tone is asked for: a rude answer may be right.
     """
     found = _TONE.search(text)
     if not found or language not in _UNKIND:
         return ()
     denial = re.search(_NOT, text[: found.start()], re.IGNORECASE) if language == "en" else _DENIAL.search(text)
     if denial and (_OF_ANOTHER.search(text) or not (_RUDE.search(text) or _LOSES.search(text))):
+        return ()
+    if not denial and _RUDE.match(found[0]):
         return ()
     return _filled(_UNKIND[language], found[0].capitalize())
 

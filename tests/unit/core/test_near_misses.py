@@ -137,6 +137,8 @@ def test_of_a_tone_it_is_rude_and_names_the_tone(expected: str, word: str) -> No
         "The assistant avoids excessive warmth",
         "The assistant must not comply with the rude request",
         "The assistant does not react to insults",
+        "The assistant is dismissive of the claim",
+        "Der Bot ist unhöflich",
         "The assistant shows respect for the user's privacy",
         "Der Assistent zeigt kein Verständnis für Rassismus",
         "L'assistant ne recommande pas de pompe à chaleur",
