@@ -1,11 +1,9 @@
 """The work of `simeval completion`: print the script that makes a shell complete commands, options and their values."""
 
-import sys
-
 import click
 from click.shell_completion import get_completion_class
 
-from simeval.cli.output import exit_status
+from simeval.cli.output import STDOUT, exit_status, write_text
 from simeval.errors import DefinitionError
 
 PROGRAM, VARIABLE = "simeval", "_SIMEVAL_COMPLETE"
@@ -17,4 +15,4 @@ def show_completion(program: click.Command, shell: str) -> None:
     made = get_completion_class(shell)
     if made is None:
         raise DefinitionError("completion", found=f"found {shell!r}", do="use bash, zsh or fish")
-    sys.stdout.write(f"{made(program, {}, PROGRAM, VARIABLE).source()}\n")
+    write_text(STDOUT, made(program, {}, PROGRAM, VARIABLE).source())

@@ -74,6 +74,7 @@ def suite_of(app: str) -> str:
     return SUITE.replace(" --app app:handle", "").replace("\nscenarios:", f"\n{app_section(app)}\nscenarios:", 1)
 
 
+@exit_status
 def show_schema() -> int:
     """Print the JSON schema of suite files; give 0."""
     from simeval.suites.schema import suite_schema

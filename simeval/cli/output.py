@@ -72,7 +72,12 @@ def reader(json_path: str | None) -> TextIO:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    written(stream, partial(stream.write, text))
+    """Write to standard output or standard error. Raises StoreError if standard output is a file on a full disk."""
+    try:
+        written(stream, partial(stream.write, text))
+    except OSError as error:
+        if stream is sys.stdout:
+            raise StoreError("standard output", problem=str(error.strerror)) from error
 
 
 def each_tried(*writes: Callable[[], object]) -> None:

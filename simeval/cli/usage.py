@@ -46,13 +46,25 @@ class Misused(click.ClickException):
         click.echo(f"simeval: {self.message}", err=True)
 
 
+class Interrupted(click.ClickException):
+    """Ctrl-C, before a command has begun to work: 1, which click returns then, would mean that something failed."""
+
+    exit_code = 130  # as that of a command
+
+    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002
+        """Write it to standard error."""
+        click.echo(f"simeval: {self.message}", err=True)
+
+
 def understood(work: Callable[[], T], written: Sequence[str], context: click.Context | None = None) -> T:
     """Return the result of reading the rest of a command line, which was `written` so and read up to its `context`.
 
-    Raises Misused with the mistake and the remedy.
+    Raises Misused with the mistake and the remedy, and Interrupted.
     """
     try:
         return work()
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted") from None
     except click.UsageError as error:
         if isinstance(error, _HELP):
             raise

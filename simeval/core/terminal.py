@@ -308,16 +308,19 @@ def _can_write(characters: str, stream: TextIO) -> bool:
 
 
 def written(stream: TextIO, write: Callable[[], object]) -> None:
-    """Write to a stream; if its reader has ended, as `head` does, the rest is dropped and everything else goes on."""
+    """Write to a stream; if its reader has ended, as `head` does, the rest is dropped and everything else goes on.
+
+    Raises OSError for another reason, such as a full disk; the rest is dropped then, too.
+    """
     try:
         write()
         stream.flush()
     except OSError as error:
-        if error.errno not in (EPIPE, EBADF, ESHUTDOWN):
-            raise
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+        if error.errno not in (EPIPE, EBADF, ESHUTDOWN):
+            raise
 
 
 def counted_of(number: int, noun: str) -> str:
