@@ -301,11 +301,11 @@ def _measured(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict
 
 def _verdict(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
     """Return the verdict of the first look that decides, or of the first that lacks labels."""
-    order, last = asked.order(), asked.looks[-1]
+    order = asked.order()
     for test in asked.looks:
         said = {index: labels[index] for index in order[: test.labels] if index in labels}
         found = _at_look(asked, test, said)
-        if found.why or found.outcome != "inconclusive" or test is last:
+        if found.why or found.outcome != "inconclusive" or test.then is None:
             return found
         if not _can_decide(asked, test, *_good(asked, said)):
             return replace(found, why="no number of labels up to the last look can decide it any more")

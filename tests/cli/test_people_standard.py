@@ -166,6 +166,7 @@ def test_trials_that_nobody_can_tell_count_against_both_sides(folder: Path) -> N
     assert report.people[0].given == 30
     assert report.people[0].p_value > 0.05
     assert report.people[0].p_value_fail > 0.05
+    assert report.people[0].why == ""  # all labels are given: no look comes
 
 
 def test_a_scenario_without_a_conversation_that_counts_leaves_the_others_their_labels(folder: Path) -> None:
