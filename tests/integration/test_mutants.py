@@ -25,7 +25,7 @@ from simeval.engine import MutationReport, mutate
 from simeval.errors import DefinitionError
 from simeval.extras.mutate.mutants import STANDARD
 from simeval.models.protocol.model import Request
-from simeval.suites import Step, load_suite
+from simeval.suites import Check, Step, load_suite
 from simeval.suites.apps.named import app_of
 from simeval.testing import ScriptedModel
 from tests.support.serving import serving
@@ -278,17 +278,35 @@ async def test_a_table_of_cases_is_measured_to_the_last_trial_of_each_mutant() -
     assert seen.trials == 9
 
 
+def asking(*script: Step, **more: Any) -> ScenarioTest:
+    """Return a scenario whose user a model plays, and whose app a model judges."""
+    then = Expectation(expected_behavior="It says Friday", evaluator=SuccessRateEvaluator(min_proportion=0.9))
+    when = "Ann asks when order F7 arrives. Ann wants to return it."
+    return ScenarioTest(title="An order", given="Ann", when=when, script=script, then=then, **more)
+
+
+async def test_what_it_costs_is_foretold_where_a_mutants_conversations_end_early() -> None:
+    first = Step(user=SAID[1]), Step(check=Check(contains=["Friday"])), Step(simulate="to_end")
+
+    report = await report_on(asking(*first, max_turns=6), mutants=["refuses", "says-done", "repeats", "delays"])
+
+    assert report.foretold == pytest.approx(report.calls, rel=0.2)
+    unchanged, refuses, *_ = [each.judgements[0].conversation for each in report.run]
+    assert len(unchanged.responses) > len(refuses.responses)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 40])
+async def test_what_it_costs_is_foretold_for_any_number_of_samples(samples: int) -> None:
+    report = await report_on(asking(max_turns=1), mutants=["refuses", "delays"], samples=samples)
+
+    assert report.foretold == pytest.approx(report.calls, rel=0.2)
+    assert ("foretold: up to about" in report.text(200)) == (samples == 1)
+
+
 async def test_a_budget_ends_it_with_what_was_found_by_then() -> None:
-    scenario = ScenarioTest(
-        title="An order",
-        given="Ann",
-        when="Ann asks when order F7 arrives",
-        max_turns=2,
-        then=Expectation(expected_behavior="It says Friday", evaluator=SuccessRateEvaluator(min_proportion=0.9)),
-    )
     engine = Engine(seed=3, store=None, display="none", max_calls=60)
 
-    report = await mutate(scenario, with_state, engine=engine)
+    report = await mutate(asking(max_turns=2), with_state, engine=engine)
 
     assert report.calls <= 60
     assert "max_calls of 60" in report.text()
@@ -318,7 +336,7 @@ async def test_a_models_rewriting_needs_a_model() -> None:
         ),
     ],
 )
-async def test_of_a_public_suite_those_that_are_missed_are_named(name: str, app: str, missed: str) -> None:
+async def test_of_a_public_suite_the_missed_are_named_and_its_cost_foretold(name: str, app: str, missed: str) -> None:
     scenarios = load_suite(f"{Path(__file__).parents[2]}/scenarios/{name}")
 
     report = await report_on(scenarios, app_of(f"scenarios.{app}"))
@@ -326,6 +344,7 @@ async def test_of_a_public_suite_those_that_are_missed_are_named(name: str, app:
     assert [each.name for each in report.missed] == missed.split()
     assert [each.name for each in report.of("not applied")] == ["forgets-first"]
     assert {each.name for each in report.of("noticed")} == ALL - {*missed.split(), "forgets-first"}
+    assert report.foretold == pytest.approx(report.calls, rel=0.2)
 
 
 async def test_of_the_starter_suite_the_cost_is_foretold_within_a_fifth(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ suite, app ──► AlteredApp for each mutant ──► one run, the same seed
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from simeval.engine.run_context import RunContext
 from simeval.engine.suite_run import Contest, simulate
 from simeval.errors import DefinitionError
 from simeval.extras.mutate.mutants import Mutant, by_model, leaking, named
-from simeval.extras.mutate.noticing import SPARE, Watch, least_trials
+from simeval.extras.mutate.noticing import SPARE, Extent, Watch, least_trials
 from simeval.extras.mutate.report import MutationReport, report_of
 from simeval.models.protocol.model import is_embedded
 from simeval.models.protocol.prompts import ChatRequest, chat_of
@@ -78,30 +78,45 @@ async def _work(
     rules = sum(len(each.evaluators) for scenario in suite for each in scenario.expectations)
     least = least_trials(len(mutants) * rules, alpha)
     sized = [_sized(each, samples or least + SPARE) for each in by_case(suite)]
-    foretold: list[float] = []
-
-    def on_open(trials: float, before: int) -> None:
-        spent = sum(used.calls for role, used in context.meter.usage().items() if role in OWN_TRIALS)
-        foretold.append(spent + trials * spent / max(1, before))
-        more = f"the mutants will take about {about(foretold[0] - spent)} in {trials:,.0f}"
-        log.info(f"the unchanged app took {spent:,} model calls in {before} conversations; {more}")
-
+    outlook = _Outlook(context)
     contest = Contest(
         where="mutate",
         others=[AlteredApp(each.name, apps[0], each) for each in mutants],
-        conclusion=partial(Watch, mutants=mutants, on_open=on_open),
+        conclusion=partial(Watch, mutants=mutants, on_outlook=outlook.tell),
         preview=partial(_preview, mutants=len(mutants)),
     )
     run = await simulate(context, sized, apps[0], contest)
-    others = total(run.run.usage).calls - sum(used.calls for role, used in run.run.usage.items() if role in OWN_TRIALS)
     return report_of(
         run,
         mutants,
         [each.title for each in sized],
         alpha=alpha,
         on_app_error=context.settings.on_app_error,
-        foretold=foretold[0] + others if foretold else None,
+        foretold=outlook.calls,
     )
+
+
+@dataclass(slots=True)
+class _Outlook:
+    """The foretold `calls` of a whole run, None before the mutants."""
+
+    context: RunContext
+    calls: float | None = None
+    _spent: int = 0
+
+    def tell(self, seen: Extent, left: Extent) -> None:
+        """Foretell the calls that are left from those since the last time, and log both."""
+        usage = self.context.meter.usage()
+        spent = sum(used.calls for role, used in usage.items() if role in OWN_TRIALS)
+        new, self._spent = spent - self._spent, spent
+        more = left.steps * new / max(1, seen.steps)
+        who, then = ("the unchanged app", "the mutants take") if self.calls is None else ("the mutants", "they take")
+        most, when = ("up to ", ", if they are as long") if self.calls is None else ("", " more")
+        self.calls = total(usage).calls + more
+        log.info(
+            f"{who} took {new:,} model calls in {counted_of(seen.trials, 'conversation')}; "
+            f"{then} about {about(more)} in {most}{left.trials:,}{when}"
+        )
 
 
 def _preview(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, mutants: int) -> str:

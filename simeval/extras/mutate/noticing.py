@@ -1,6 +1,6 @@
 """Whether a suite notices mutants: paired trials, an exact test for each requirement, and the end of a pair of arms.
 
-unchanged app, all its trials ──► mutants that would alter one of them ──► each until it is noticed, or to its end
+unchanged app, all its trials ──► mutants that would alter one of them, a trial each ──► until noticed, or to the end
 
 Hypothesis of a mutant and a requirement: a trial that only the mutant fails is at most as likely as one that only the
 unchanged app fails, given all trials before. The e-value is the likelihood ratio of BET to 1/2 over the discordant
@@ -8,8 +8,8 @@ pairs; its p-value (1 / the largest so far) holds whenever the trials end, so Ho
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from math import ceil, log
+from dataclasses import dataclass, replace
+from math import ceil, inf, log
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from simeval.core.settings import Settings
 from simeval.core.trial import Failure, Score, TrialResult
 from simeval.engine.actors.statistician import Statistician, Tally
 from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.users.state import ENDINGS, takes_leave
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.stopping import TrialsNeeded
 from simeval.extras.mutate.mutants import MARK, Mutant
@@ -70,11 +71,23 @@ def _said(conversation: Conversation) -> list[tuple[str, Sequence[Any]]]:
     return [(each.content, each.tool_calls) for each in conversation.messages]
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Trials, and their `steps`, which models' calls grow with."""
+
+    trials: int = 0
+    steps: float = 0.0
+
+    def __add__(self, other: "Extent") -> "Extent":
+        return Extent(self.trials + other.trials, self.steps + other.steps)
+
+
 class Watch(Statistician):
     """A statistician of scenarios with an app and its mutants, which come after all trials of the unchanged app.
 
     A mutant that would alter none of a scenario's conversations is not asked there, and one that a requirement notices
-    is asked no more there. `on_open` gets how many trials of mutants there will be, about.
+    is asked no more there. All have one trial before any has a second one, since conversations may be shorter with
+    mutants. `on_outlook` gets the trials before and those to come twice: before the first of them, and after it.
     """
 
     def __init__(
@@ -84,13 +97,16 @@ class Watch(Statistician):
         *,
         apps: int,
         mutants: Sequence[Mutant],
-        on_open: Callable[[float, int], None],
+        on_outlook: Callable[[Extent, Extent], None],
         **wiring: Any,
     ) -> None:
         super().__init__(plans, replace(settings, fail_fast=False), **wiring)
-        self._size, self._mutants, self._on_open = len(plans) // apps, mutants, on_open
-        self._level = settings.significance_level / max(1, hypotheses(plans[: self._size], len(mutants)))
-        self._is_open = False
+        self._size, self._mutants, self._on_outlook = len(plans) // apps, mutants, on_outlook
+        count = hypotheses(plans[: self._size], len(mutants))
+        self._level = settings.significance_level / max(1, count)
+        self._least = least_trials(count, settings.significance_level)
+        self._going: list[Tally] = []  # of mutants, once they have begun
+        self._most: float = 0  # trials of each of them for now
 
     @property
     def _unchanged(self) -> Sequence[Tally]:
@@ -99,15 +115,19 @@ class Watch(Statistician):
     def _is_mutated(self, tally: Tally) -> bool:
         return tally.plan.position >= self._size
 
+    def _base(self, tally: Tally) -> Tally:
+        return self._unchanged[tally.plan.position % self._size]
+
     def _trials_needed(self, tally: Tally) -> TrialsNeeded:
-        """Need all trials of the unchanged app, and none of a mutant before them."""
-        waits = self._is_mutated(tally) and not self._is_open
-        return TrialsNeeded(0 if waits else tally.plan.sample_size, ends=False)
+        """Need all trials of the unchanged app, none of a mutant before them, and then one of each."""
+        most = self._most if self._is_mutated(tally) else inf
+        return TrialsNeeded(int(min(most, tally.plan.sample_size)), ends=False)
 
     def _grant(self, tally: Tally) -> None:
         super()._grant(tally)
         if self._is_mutated(tally) and not self._is_closed(tally) and self._is_noticed(tally):
             self._end_early(tally, NOTICED)
+        self._go_on()
 
     def _end_early(self, tally: Tally, why: str) -> None:
         super()._end_early(tally, why)
@@ -118,35 +138,63 @@ class Watch(Statistician):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin with the mutants once the unchanged app has had all its trials, unless it never answered."""
-        if self._is_open or self._stop.reason or not all(map(self._is_closed, self._unchanged)):
+        """Begin with the mutants once the unchanged app has had all its trials; go on once each has had its first."""
+        if self._stop.reason or self._most == inf:
             return
-        self._is_open = True
-        going: list[Tally] = []
+        if not self._most and all(map(self._is_closed, self._unchanged)):
+            self._begin()
+        elif self._most and all(each.judgements or self._is_closed(each) for each in self._going):
+            self._deal(inf, [each for each in self._going if each.judgements])
+
+    def _begin(self) -> None:
+        """Ask the mutants once that would alter anything; none if the unchanged app never answered."""
+        others: list[Tally] = []
         for tally in (each for each in self._tallies[self._size :] if not self._is_closed(each)):
-            base = self._unchanged[tally.plan.position % self._size]
             mutant = self._mutants[tally.plan.position // self._size - 1]
-            if self._unanswered.said:
-                self._end_early(tally, self._unanswered.said)
-            elif any(mutant.applies(each.conversation) for each in base.judgements):
-                going.append(tally)
-            else:
-                self._end_early(tally, NOT_APPLIED)
-        trials = sum(len(tally.judgements) for tally in self._unchanged)
+            applies = any(mutant.applies(each.conversation) for each in self._base(tally).judgements)
+            (self._going if applies and not self._unanswered.said else others).append(tally)
+        self._deal(1, self._unchanged)
+        for tally in others:
+            self._end_early(tally, self._unanswered.said or NOT_APPLIED)
+
+    def _deal(self, most: float, before: Sequence[Tally]) -> None:
+        """Ask the mutants so often, and foretell all that is left from the trials before."""
+        self._most = most
+        going = [each for each in self._going if not self._is_closed(each)]
         if going:
-            self._on_open(sum(tally.plan.sample_size - SPARE / 2 for tally in going), trials)
+            seen = [_extent(each.judgements) for each in before]
+            self._on_outlook(sum(seen, Extent()), sum(map(self._left, going), Extent()))
         for tally in going:
             self._demand.grant(tally.plan.position, self._trials_needed(tally).trials)
 
+    def _left(self, tally: Tally) -> Extent:
+        """Return what is left of a mutant: to the end, or until it is noticed if its first trial is a failure.
+
+        Each is as long as that of the unchanged app, with its first one's change.
+        """
+        base, had = self._base(tally).judgements, tally.judgements
+        end = self._least if any(1 in each for each in self._pairs(tally)) else tally.plan.sample_size
+        trials = max(0, min(end, tally.plan.sample_size) - len(had))
+        change = _extent(had).steps / _extent(base[: len(had)]).steps if had else 1.0
+        each = _extent(base)
+        return Extent(trials, trials * change * each.steps / max(1, each.trials))
+
     def _is_noticed(self, tally: Tally) -> bool:
-        base = self._unchanged[tally.plan.position % self._size]
-        found = signs(
-            base.judgements,
-            tally.judgements,
-            [each.evaluators for each in tally.plan.measures],
-            self._settings.on_app_error,
-        )
-        return any(p_value([sign or 0 for sign in each]) <= self._level for each in found)
+        return any(p_value([sign or 0 for sign in each]) <= self._level for each in self._pairs(tally))
+
+    def _pairs(self, tally: Tally) -> Iterator[list[int | None]]:
+        rules = [each.evaluators for each in tally.plan.measures]
+        return signs(self._base(tally).judgements, tally.judgements, rules, self._settings.on_app_error)
+
+
+def _extent(judgements: Sequence[TrialResult]) -> Extent:
+    return Extent(len(judgements), sum(_steps(each.conversation) for each in judgements))
+
+
+def _steps(talk: Conversation) -> int:
+    """Return the answers, and one for the user who read the last of them and left silently, and one for the judge."""
+    left = talk.ended in ENDINGS.values() and not any(map(takes_leave, talk.messages))
+    return len(talk.responses) + left + 1
 
 
 def hypotheses(plans: Sequence[ScenarioPlan], mutants: int) -> int:

@@ -119,9 +119,11 @@ class RequirementResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MutationReport(Printable):
-    """Whether a suite notices deliberately worse apps. `calls` of models it took, and `foretold` before the mutants.
+    """Whether a suite notices deliberately worse apps, and the `calls` of models it took.
 
-    The chance that any mutant is wrongly called noticed is at most `alpha`. `run` has all conversations.
+    As many are `foretold` after the first conversation with each mutant; if there is no second one, before it, and
+    then it may take fewer. The chance that any mutant is wrongly called noticed is at most `alpha`. `run` has all
+    conversations.
     """
 
     mutants: tuple[MutantResult, ...]
@@ -201,7 +203,8 @@ class MutationReport(Printable):
 
     @property
     def _foot(self) -> str:
-        foretold = "" if self.foretold is None else f" (foretold: about {self.foretold:,.0f})"
+        most = "" if any(each.sample_size > 1 for each in self.run) else "up to "
+        foretold = "" if self.foretold is None else f" (foretold: {most}about {self.foretold:,.0f})"
         return (
             f"{self.conversations:,} conversations, {self.calls:,} model calls{foretold}; a mutant is wrongly called "
             f"noticed with a chance of at most {self.alpha:g}, over all mutants and requirements together"
