@@ -240,7 +240,8 @@ _STATES: Mapping[str, tuple[tuple[str, str], ...]] = {  # the same of verbs that
 }
 _NO_STATE = re.compile(  # a condition, whose denial is no contrary; an answer, which denies in vain that it is Spanish
     r"^(?:(?:si|wenn|falls|sofern|als|indien|wanneer|cuando|quando|lorsque|quand)\b|se (?:il?|l[ao]|[ao]s?|gli|le)\b"
-    r"|se l')|^(?:\w+ )?(?:l'|l’)?(?:antwort\w*|nachricht\w*|text\w*|ton|tom|tono|toon|gespräch|unterhaltung"
+    r"|se l')|^(?!.*\b(?:list\w*|elenco|lijst\w*|tabla|tabel\w*)\b)"
+    r"(?:\w+ )?(?:l'|l’)?(?:antwort\w*|nachricht\w*|text\w*|ton|tom|tono|toon|gespräch|unterhaltung"
     r"|respuestas?|mensajes?|conversa\w+|rispost[ae]|messagg\w+|test[oi]|respostas?|mensage\w+|réponses?|messages?|antwoord\w*|bericht\w*|tekst"
     r"|gesprek|inform\w+)\b",
     re.IGNORECASE,
