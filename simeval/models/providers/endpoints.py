@@ -87,6 +87,11 @@ class Endpoint:
         bare = str(self.given(options) or self.base).rstrip("/")
         return f"{bare}{self.suffix}" if bare and not bare.endswith(self.suffix) else bare
 
+    def address(self, options: Mapping[str, Any], path: str) -> str:
+        """Return the URL of a path below the base URL, before that one's query."""
+        base, sign, query = self.url(options).partition("?")
+        return f"{base.rstrip('/')}{path}{sign}{query}"
+
     def key_for(self, options: Mapping[str, Any]) -> str | None:
         """Return the key to send, "" for none; None if one is missing: servers of one's own often need none."""
         if key := str(options.get("api_key") or _first_set(self.keys) or "").strip():

@@ -148,7 +148,7 @@ class CompatibleModel:
         try:
             with anyio.fail_after(LOOKUP_SECONDS):
                 session = self._session or self._open()
-                models = f"{self.endpoint.url(self.options)}/models"
+                models = self.endpoint.address(self.options, "/models")
                 async with session.get(models, allow_redirects=False) as response:
                     return context_of(json.loads(await read_whole(response.content)), self._model)
         except (aiohttp.ClientError, OSError, ValueError, RecursionError, AnswerTooLarge):  # TimeoutError is an OSError
@@ -194,14 +194,13 @@ class CompatibleModel:
         """Open the connections, and look the model up in LiteLLM's table."""
         import aiohttp  # a tenth of a second, which a run without such a model need not wait
 
-        base = self.endpoint.url(self.options)
-        self._url = f"{base}{self.path}"
+        self._url = self.endpoint.address(self.options, self.path)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self._headers(),
             timeout=aiohttp.ClientTimeout(total=None),
-            proxy=_proxy(base),
+            proxy=_proxy(self._url),
         )
         self._entry = listed(self.name) if self.endpoint.is_listed else {}
         self._dialect.thinks = bool(self._entry.get("supports_reasoning"))

@@ -276,8 +276,9 @@ def _speaking_completions(rest: str) -> Callable[..., Any]:
     is_named = bool(model) and url.startswith("http")
     if not is_named:
         raise DefinitionError(f"app {f'openai:{rest}'!r}", found="this names no URL or no model", do=do)
+    base, sign, query = url.partition("?")
     return HttpApp(
-        url=f"{url.rstrip('/')}/chat/completions",
+        url=f"{base.rstrip('/')}/chat/completions{sign}{query}",
         request={"model": model, "messages": "{messages}"},
         headers={"Authorization": f"Bearer {KEY_TEMPLATE}"} if KEY in os.environ else {},
         reply="$.choices[0].message.content",

@@ -12,7 +12,7 @@ from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import ChatRequest, LabelRulingRequest, UserTurn
 from simeval.models.provider_table import provider_of
-from simeval.models.providers.endpoints import ENDPOINTS, Endpoint
+from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel, load_litellm
 from simeval.models.providers.litellm_table import cost_of, listed, table, tokens_of
 from simeval.models.providers.openai_compatible import CompatibleModel
@@ -300,6 +300,12 @@ async def test_a_model_may_be_named_with_its_address() -> None:
 
     assert (model.name, completion.text) == (name, "hello")
     assert server.bodies[0]["model"] == "qwen/small"
+
+
+def test_the_query_of_an_address_comes_after_the_path() -> None:
+    asked = COMPATIBLE.address({"api_base": "http://h/v1/?api-version=2"}, "/chat/completions")
+
+    assert asked == "http://h/v1/chat/completions?api-version=2"
 
 
 @pytest.mark.parametrize(
