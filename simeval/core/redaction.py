@@ -253,7 +253,7 @@ def _is_secret(value: str, shortest: int = SHORTEST) -> bool:
 
 
 def _is_word(name: str, value: str) -> bool:
-    """Return whether a variable has words as its value: LICENSE=accepted must not mask them in conversations."""
+    """Return whether a variable or an option has words as its value: LICENSE=accepted masks no conversation."""
     return _OFTEN_WORDS.search(name) is not None and _WORDS.fullmatch(value) is not None
 
 
@@ -406,5 +406,6 @@ def _argument(each: re.Match[str], found: list[str]) -> str:
     said = each[2].strip("\"'")
     if not said or MASK in said or _PLACES.fullmatch(said):
         return each[0]
-    found.extend({said, said.split()[-1]})  # also the key behind a header's scheme
+    if not _is_word(each[1].rstrip(" ="), said):
+        found.extend({said, said.split()[-1]})  # also the key behind a header's scheme
     return each[0].replace(said, MASK) if not each[1] else f"{each[1]}{each[2].replace(said, MASK)}"

@@ -315,6 +315,10 @@ def test_arguments_of_a_command_that_look_like_keys_are_masked(arguments: str, s
     assert any("s3cret" in str(each) for each in app.secrets)
 
 
+def test_a_word_behind_an_option_of_a_command_is_no_secret_of_conversations() -> None:
+    assert {*secrets_in("cmd:bot.py --license commercial --auth required --password plumtree")} == {"plumtree"}
+
+
 def test_a_command_within_an_option_is_shown_without_its_secrets() -> None:
     assert shown("--app=mcp:bot.py --auth s3cret-9#ask") == "--app=mcp:bot.py --auth [secret]#ask"
 
