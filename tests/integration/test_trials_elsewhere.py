@@ -217,12 +217,6 @@ async def test_a_dataset_is_not_run_elsewhere() -> None:
         await engine(shard="1/2").experiment(dataset, app, scorers=[words])
 
 
-@pytest.mark.parametrize("former", ["workers", "postgres"])
-def test_the_queue_that_stores_once_had_is_refused_with_the_roads_there_are(former: str) -> None:
-    with pytest.raises(DefinitionError, match=rf"executor: found '{former}'.*; use ray, or shards \(--shard 1/4\)"):
-        engine(executor=former)
-
-
 async def test_what_is_known_of_one_trial_is_not_measured_again_and_of_the_next_all_is() -> None:
     async def steady(message: str) -> str:
         return "I can track orders and start returns."
