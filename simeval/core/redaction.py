@@ -37,6 +37,7 @@ _NAMES = re.compile(
 )
 _OFTEN_WORDS = re.compile(r"(?:AUTH|LICEN[CS]E|COOKIE)(?:_?\d+)?$", re.IGNORECASE)  # whose values are
 _WORDS = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*")
+_WORD_IN_URLS = re.compile(r"[A-Za-z][a-z]{0,12}")
 _DIGIT = re.compile(r"\d")
 _HEADERS = ("headers", "extra_headers", "default_headers")
 _QUERIES = ("extra_query", "default_query")  # options with values that an address is sent, too
@@ -286,7 +287,7 @@ MARK = 6  # hexadecimal digits that distinguish names shown alike
 _ROUNDS = 100_000  # so that a short password cannot be guessed from the mark at any speed
 _WORD = (
     r"(?:key|token|secret|passw(?:or)?d|passphrase|pass|pwd|auth|bearer|jwt|cookie|credentials?|signature|sig|code|"
-    r"licen[cs]e|(?<![a-z])(?:pat|pin|otp|sas|dsn|sid))"
+    r"licen[cs]e|(?<![a-z])(?:pat|pin|otp|sas|dsn|sid|pw))"
 )
 _SECRET_NAME = re.compile(rf"{_WORD}$", re.IGNORECASE)
 _PLACES = re.compile(r"(?:\$?\{\w+\}|:)*|\[secret\]")
@@ -395,7 +396,8 @@ def _address(url: str, found: list[str], *, is_named: bool) -> str:
         names_it = is_named and not name and each.string[each.start() - 1] == "#"
         if names_it or _PLACES.fullmatch(said):
             return each[0]
-        if len(said) >= SHORTEST or _SECRET_NAME.search(name.removesuffix("=")):
+        is_word = _WORD_IN_URLS.fullmatch(said) is not None  # mode=customer masks no conversation
+        if (len(said) >= SHORTEST and not is_word) or _SECRET_NAME.search(name.removesuffix("=")):
             found.extend({said, unquote_plus(said)})
         return f"{name}{MASK}"
 

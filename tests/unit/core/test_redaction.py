@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simeval.core.redaction import MASK, Redactor, clean_values, is_secret_name, secret_options, traceback_of
+from simeval.core.redaction import (
+    MASK,
+    Redactor,
+    clean_values,
+    is_secret_name,
+    read_address,
+    secret_options,
+    traceback_of,
+)
 from simeval.errors import DefinitionError
 
 BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
@@ -124,6 +132,20 @@ def test_the_query_of_a_models_address_in_the_environment_is_known(monkeypatch: 
     cleaned = Redactor.of([]).clean("plum-tree-42 pear-tree-42 fig-tree-4242 first-page")
 
     assert cleaned == f"{MASK} {MASK} {MASK} first-page"
+
+
+@pytest.mark.parametrize("query", ["mode=customer", "lang=English", "env=production"])
+def test_a_word_in_the_query_of_an_address_is_masked_there_and_not_in_conversations(query: str) -> None:
+    name = query.partition("=")[0]
+
+    assert read_address(f"https://bot.example/chat?{query}") == (f"https://bot.example/chat?{name}={MASK}", [])
+
+
+@pytest.mark.parametrize("query", ["pw=swordfish", "auth=swordfish", "q=plum-tree", "q=aZbYcXdW", "q=letters" * 2])
+def test_any_other_value_in_the_query_of_an_address_is_a_secret(query: str) -> None:
+    name, _, value = query.partition("=")
+
+    assert read_address(f"https://bot.example/chat?{query}") == (f"https://bot.example/chat?{name}={MASK}", [value])
 
 
 def test_the_headers_of_a_collector_in_the_environment_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
