@@ -16,7 +16,7 @@ from tests.support.stores import run_sql
 
 pytestmark = pytest.mark.anyio
 
-TONE = "The assistant keeps a light touch when the customer complains"
+TONE = "The assistant sounds cheerful when the customer complains"
 KIND = "I am so sorry about this, and I will put it right for you at once."
 CURT = "The parcel is late because you gave us the wrong street. Next time, read the form before you send it."
 COLD = "Complaints are handled within ten days. There is nothing more to be said about your parcel here."
