@@ -91,7 +91,8 @@ def main() -> None:
     sys.stdout = os.fdopen(1, "w", 1 if is_by_line else -1, encoding, closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, encoding, "backslashreplace", closefd=False)
     os.chdir(request["folder"])
-    sys.path[0] = str(Path.cwd())
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = [str(Path.cwd()), *(each for each in given if each and each not in sys.path), *sys.path[1:]]
     sys.argv[1:] = request["arguments"]
     if request["code"] is None:
         runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
