@@ -241,11 +241,24 @@ def _read(phrases: str) -> Iterator[tuple[str, ...]]:
     return (words(phrase) for line in phrases.strip().splitlines() for phrase in line.split("|"))
 
 
+_UNTIL = {  # "see you on Saturday"
+    ("see", "you"): "tomorrow monday tuesday wednesday thursday friday saturday sunday",
+    ("see", "you", "on"): "monday tuesday wednesday thursday friday saturday sunday",
+    ("bis",): "morgen montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    ("à",): "demain lundi mardi mercredi jeudi vendredi samedi dimanche",
+    ("hasta", "el"): "lunes martes miércoles jueves viernes sábado domingo",
+    ("a",): "domani lunedì martedì mercoledì giovedì venerdì sabato domenica",
+    ("até",): "amanhã segunda terça quarta quinta sexta sábado domingo",
+    ("tot",): "morgen maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+}
+
+
 def _by_first() -> Mapping[str, Sequence[tuple[tuple[str, ...], str]]]:
     """Return all phrases, each with its kind, by their first word, the longest first."""
     listed = {"courtesy": _COURTESIES, "agreement": _AGREEMENTS, "thanks": _THANKS, "farewell": _FAREWELLS}
     kinds = {phrase: kind for kind, phrases in listed.items() for phrase in _read(phrases)}
     kinds |= dict.fromkeys(product(_FINE, _TIMES), "farewell")
+    kinds |= dict.fromkeys(((*start, day) for start, days in _UNTIL.items() for day in days.split()), "farewell")
     kinds |= dict.fromkeys(((*start, fine) for start, fine in product(_THAT_IS, _FINE)), "courtesy")
     found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for phrase, kind in sorted(kinds.items(), key=lambda each: -len(each[0])):

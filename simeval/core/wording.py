@@ -151,6 +151,12 @@ def agrees(text: str) -> bool:
     return bool(_AGREES.search(typed(text)))
 
 
+def denies(text: str) -> bool:
+    """Return whether a message begins with a no."""
+    denial = search("denial", typed(text))
+    return denial is not None and denial.start() <= 1
+
+
 @_REMEMBERED
 def told_words(text: str) -> tuple[str, ...]:
     """Return the words of a message that are no courtesy: courtesies are repeated again and again."""

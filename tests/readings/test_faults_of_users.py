@@ -23,7 +23,14 @@ AS_WRITTEN = (
     "given home",
     "other home",
 )  # phrases read with capitals
-TRANSCRIPTS = ("by_another_hand", "in_other_words", "before_the_rules", "of_all_kinds", "in_nine_languages")
+TRANSCRIPTS = (
+    "by_another_hand",
+    "in_other_words",
+    "before_the_rules",
+    "of_all_kinds",
+    "in_nine_languages",
+    "by_a_stranger",
+)
 LATIN = ("en", "de", "fr", "es", "it", "pt", "nl")
 
 

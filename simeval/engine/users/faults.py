@@ -20,11 +20,9 @@ person: `python -m benchmarks.users.faults` prints how many of each it catches, 
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import get_args
 
 from rapidfuzz.distance import Levenshtein
@@ -37,17 +35,17 @@ from simeval.core.phrases import Identifier, content_stems, facts, find_all, has
 from simeval.core.wording import (
     agrees,
     asks,
-    asks_again,
     asks_anything,
     assistant_phrase,
+    denies,
     is_empty,
     meaningful_topics,
     promises,
     repeated_speaker,
-    told_words,
     topics,
     words,
 )
+from simeval.engine.users.repeats import repeats_itself
 from simeval.engine.users.state import (
     Found,
     Talk,
@@ -113,14 +111,6 @@ LEAST_ANSWERED = 3  # topics of an expectation that are no chance in one message
 ANSWERED = 0.5  # of its topics that neither the script nor the app has
 LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no chance
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
-LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
-LEAST_TOLD = 3  # words among them that are no courtesy
-LEAST_SHARED, SAME_TOPICS = 4, 0.8  # topics of a message said again in other words, a number among them
-LEAST_OF_GOAL, MOST_OTHER = 3, 2  # of its goal in one without a number; topics that only one of the two has
-LEAST_OF_ANSWER = 2  # topics of the message or of the goal, in an answer without a number that is to the point
-LONGEST_AGAIN = 200  # characters of such a message
-NEARLY_EQUAL, HARDLY_EQUAL = 93, 50  # of 100: the similarity of a message and its repetition, or its other form
-ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
 RECITED = 90  # of 100: how alike it is to the script
@@ -178,18 +168,13 @@ def _described(given: str) -> Sequence[str]:
 def _takes_back(talk: Talk) -> Found:
     """Find users who deny a number of their script that the app reads back, and give another one."""
     for place, text in talk.user[1:] if _NUMBER.search(talk.script) else ():
-        if not _NUMBER.search(text) or not _denies(text):
+        if not _NUMBER.search(text) or not denies(text):
             continue
         read, script = _NUMBER.findall("".join(talk.answer_before(place))), _NUMBER.findall(talk.script)
         for told in _NUMBER.findall(text):
             alike = {each for each in read if len(each) == len(told)}  # no year, and no number of something else
             if alike and alike.issubset(script) and not any(each in talk.script for each in _NUMBER.findall(text)):
                 yield UserFault("changes_fact", place, f"{told!r}, and before {min(alike)!r}")
-
-
-def _denies(text: str) -> bool:
-    denial = search("denial", typed(text))
-    return denial is not None and denial.start() <= 1
 
 
 def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
@@ -339,79 +324,6 @@ def _runs(spoken: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(spoken[at : at + LEAST_QUOTED]) for at in range(len(spoken) - LEAST_QUOTED + 1))
 
 
-def repeats_itself(talk: Talk) -> Found:
-    """Find messages that repeat an answered one."""
-    said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
-    for place, text in talk.user:
-        spoken = " ".join(words(text))
-        answered = talk.answer_before(place)
-        alike = said["".join(filter(str.isdigit, spoken))]  # another number has another meaning
-        is_long = len(words(text)) >= LEAST_REPEATED
-        same = [each for each in alike if _is_said_again(talk, place, spoken, each)] if is_long else ()
-        if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
-            for earlier, _, heard in same:
-                if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
-                    yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
-        alike.append((place, spoken, "".join(answered)))
-
-
-def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, str]) -> bool:
-    """Return whether a message repeats one with the same digits, word for word, or in other words once understood."""
-    earlier, told, _ = before
-    is_long = len(spoken) > LONGEST_AGAIN  # it may report news
-    likeness = ratio(spoken, told, score_cutoff=NEARLY_EQUAL if is_long else HARDLY_EQUAL)
-    if not likeness or likeness >= NEARLY_EQUAL:
-        return likeness > 0
-    messages = talk.conversation.messages
-    since = [message.content for message in messages[earlier + 1 : place] if message.role == "assistant"]
-    if not since or any(map(asks_anything, since)):
-        return False
-    now, then = topics(messages[place].content), topics(messages[earlier].content)
-    shared, goal = now & then, meaningful_topics(talk.scenario.when)
-    if any(map(str.isdigit, spoken)):
-        is_same = len(shared) >= max(LEAST_SHARED, SAME_TOPICS * max(len(now), len(then)))
-    else:
-        is_same = len(shared & goal) >= LEAST_OF_GOAL and len(now ^ then) <= MOST_OTHER
-    text = typed(messages[place].content)
-    is_other = not is_same or any(has(kind, text) for kind in ("pushes back", "denial"))
-    is_answered = any(
-        len(topics(each) & (shared | goal)) >= (1 if any(map(str.isdigit, each)) else LEAST_OF_ANSWER) for each in since
-    )
-    return is_answered and not is_other and not _is_unanswered(talk, place)
-
-
-def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
-    """Return whether the user asks again because the app has not understood.
-
-    Since the `first` time nothing else was asked, and no answer so far has anything to do with its message, or with the
-    user's goal (somebody who just chats has none), or the message asks for a time, price or yes and no answer has one.
-    (That one answer shares nothing with the question is not enough: "Sure, where at?" does not either, and of 97%
-    caught repeats 66% would be left.)
-    """
-    if not meaningful_topics(talk.scenario.when):
-        return False
-    asked = [" ".join(words(text)) for at, text in talk.user if first <= at <= place]
-    if any(ratio(one, other) < ASKED_AGAIN for one, other in pairwise(asked)):
-        return False
-    if _is_unanswered(talk, place):
-        return True
-    told = [text for at, text in talk.user if at <= place]
-    about = topics("\n".join([talk.scenario.given, talk.scenario.when, *told]))
-    return not any(about & topics(answer) for answer in talk.app_before(place))
-
-
-def _is_unanswered(talk: Talk, place: int) -> bool:
-    """Return whether a message asks for a time, a price or a yes, and no answer so far gives one, or asks itself."""
-    text, answers = typed(talk.conversation.messages[place].content), talk.app_before(place)
-    asked = [of for of in ("when", "price", "whether") if has(f"asks {of}", text)]
-    return any(not any(asks(each) or has(f"tells {of}", typed(each)) for each in answers) for of in asked)
-
-
-def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
-    """Return whether the app has repeated an earlier answer: then it is the app that repeats itself."""
-    return bool(heard) and any(ratio(answer, heard) >= NEARLY_EQUAL for answer in answered)
-
-
 def speaks_as_assistant(talk: Talk) -> Found:
     """Find words of an assistant."""
     for place, text in talk.user:
@@ -455,9 +367,15 @@ def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) 
 def recites_script(talk: Talk) -> Found:
     """Find messages that read the script out, or speak of the user as "she": of a script in the third person only."""
     told = _told_of_another(talk.scenario.given, talk.scenario.when)
-    for place, text in talk.user if told else ():
+    described = words(talk.scenario.given)[1:]  # without its article
+    described = () if len(described) < LEAST_QUOTED else described
+    for place, text in talk.user if told or described else ():
         is_own = len(text) < LEAST_RECITED or has("first person", typed(text))
-        if not is_own and any(_recites(text, each) for each in told):
+        if not is_own and described and f" {' '.join(described)} " in f" {' '.join(words(text))} ":
+            yield UserFault("recites_script", place, repr(text))
+        sentences = (each.strip() for each in _ANY_SENTENCE.findall(text))
+        parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
+        if not is_own and any(_recites(part, each) for part in parts for each in told):
             yield UserFault("recites_script", place, repr(text))
 
 
@@ -522,8 +440,10 @@ def only_thanks(talk: Talk) -> Found:
     """
     thanks = others = 0
     for at, (place, text) in enumerate(talk.user):
-        if not _is_small_talk(text) or asks_anything("".join(talk.answer_before(place))):
+        answer = "".join(talk.answer_before(place))
+        if not _is_small_talk(text) or asks(answer):
             thanks = others = 0
+        if not _is_small_talk(text) or asks_anything(answer):  # "Anything else?"
             continue
         if has("courtesy", typed(text)):
             thanks += 1
