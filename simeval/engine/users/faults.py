@@ -113,6 +113,7 @@ LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no cha
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
+LEAST_TOLD_OF = 4  # words beside the description of a person that tell what it does
 RECITED = 90  # of 100: how alike it is to the script
 THANKS_IN_A_ROW = 3
 LONGEST_THANKS = 9  # words
@@ -370,13 +371,19 @@ def recites_script(talk: Talk) -> Found:
     described = words(talk.scenario.given)[1:]  # without its article
     described = () if len(described) < LEAST_QUOTED else described
     for place, text in talk.user if told or described else ():
-        is_own = len(text) < LEAST_RECITED or has("first person", typed(text))
-        if not is_own and described and f" {' '.join(described)} " in f" {' '.join(words(text))} ":
-            yield UserFault("recites_script", place, repr(text))
-        sentences = (each.strip() for each in _ANY_SENTENCE.findall(text))
+        if len(text) < LEAST_RECITED or has("first person", typed(text)):
+            continue
+        sentences = [each.strip() for each in _ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
-        if not is_own and any(_recites(part, each) for part in parts for each in told):
+        is_told = any(_recites(part, each) for part in parts for each in told)
+        if is_told or (described and any(_goes_on_after(described, words(each)) for each in sentences)):
             yield UserFault("recites_script", place, repr(text))
+
+
+def _goes_on_after(described: Sequence[str], spoken: Sequence[str]) -> bool:
+    """Return whether a sentence tells what a person does who is described as in the script: "A tenant asks ..."."""
+    is_longer = len(spoken) >= len(described) + LEAST_TOLD_OF
+    return is_longer and f" {' '.join(described)} " in f" {' '.join(spoken)} "
 
 
 def _recites(text: str, told: str) -> bool:
