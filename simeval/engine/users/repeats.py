@@ -35,14 +35,14 @@ _GREETING = re.compile(
     r"^\s*(?:(?:hi|hello|hey|hallo|guten\s+\w+|bonjour|bonsoir|hola|buen[oa]s\s+\w+|ciao|buon\w+|olá|bo[am]\s+\w+)\b[\s,]+)+",
     re.I,
 )
+_QUESTION_MARK = re.compile("[?？؟]")
 _ANY_QUESTION = re.compile(r"(?:\s*[^\W\d]+,)?([^.!?;。！？؟\n]+)(?=[?？؟])")  # behind a first "So,"
 
 
 def repeats_itself(talk: Talk) -> Found:
-    """Find messages that repeat an answered one, or a question of it."""
+    """Find messages that repeat an answered one, or its question once the user has thanked for the answer."""
     said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
-    asked: list[tuple[int, str, str]] = []
-    for place, text in talk.user:
+    for at, (place, text) in enumerate(talk.user):
         spoken = " ".join(words(text))
         answered = talk.answer_before(place)
         alike = said["".join(filter(str.isdigit, spoken))]  # another number has another meaning
@@ -53,13 +53,23 @@ def repeats_itself(talk: Talk) -> Found:
                 if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
         alike.append((place, spoken, "".join(answered)))
-        questions = _questions(text)
-        is_all = len(questions) == 1 and len(words(text)) - len(questions[0].split()) <= MOST_BESIDE
-        for earlier, question, heard in asked if is_all else ():
-            is_again = _is_asked_twice(questions[0], question) and _is_settled(talk, earlier, place, question)
-            if is_again and not _is_asked_the_same(answered, heard):
-                yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
-        asked += [(place, each, "".join(answered)) for each in questions]
+        if at and _QUESTION_MARK.search(text):
+            yield from _asked_again(talk, at)
+
+
+def _asked_again(talk: Talk, at: int) -> Found:
+    """Find an earlier question in one of the user's messages that has hardly anything else."""
+    place, text = talk.user[at]
+    has_thanked = any(has("courtesy", typed(told)) for _, told in talk.user[1 : at + 1])
+    questions = _questions(text) if has_thanked else ()
+    if len(questions) != 1 or len(words(text)) - len(questions[0].split()) > MOST_BESIDE:
+        return
+    answered = talk.answer_before(place)
+    for earlier, told in talk.user[:at]:
+        is_again = any(_is_asked_twice(questions[0], each) for each in _questions(told))
+        is_apps = _is_asked_the_same(answered, "".join(talk.answer_before(earlier)))
+        if is_again and not is_apps and _is_settled(talk, earlier, place, questions[0]):
+            yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
 
 
 def _questions(text: str) -> Sequence[str]:
