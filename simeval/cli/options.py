@@ -81,10 +81,11 @@ class GroupedCommand(SettingsCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a file behind an option whose value may be left out is the suite: --aa suite.yaml."""
-        alone = {flag: each for each in self.get_params(ctx) for flag in each.opts if _may_stand_alone(each)}
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option) and _may_stand_alone(each)]
+        alone = {flag: each for each in options for flag in each.opts}
         for place, (flag, value) in enumerate(pairwise(args)):
             if flag in alone and not _is_value(alone[flag], value, ctx) and Path(value).exists():
-                args[place] = f"{flag}={alone[flag].flag_value}"  # type: ignore[attr-defined]
+                args[place] = f"{flag}={alone[flag].flag_value}"
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -100,8 +101,8 @@ class GroupedCommand(SettingsCommand):
                 formatter.write_dl(records)
 
 
-def _may_stand_alone(param: click.Parameter) -> bool:
-    return isinstance(param, click.Option) and not param.is_flag and isinstance(param.flag_value, str)
+def _may_stand_alone(option: click.Option) -> bool:
+    return not option.is_flag and isinstance(option.flag_value, str)
 
 
 def _is_value(param: click.Parameter, written: str, ctx: click.Context) -> bool:

@@ -4,7 +4,8 @@ It knows the values of secret options and of the environment's keys, tokens and 
 user's own patterns, and texts in the shape of a key.
 
 Of an address the user, the password and the values of its query are secret, of a command line the arguments that look
-like keys. A place that is filled in later, such as ${KEY} or {session}, is none.
+like keys. A place that is filled in later, such as ${KEY} or {session}, is none. A plain word in a query, as in
+mode=customer, is masked in the address alone: conversations need the word.
 """
 
 import json

@@ -60,7 +60,7 @@ def repeats_itself(talk: Talk) -> Found:
 def _asked_again(talk: Talk, at: int) -> Found:
     """Find an earlier question in one of the user's messages that has hardly anything else."""
     place, text = talk.user[at]
-    has_thanked = any(has("courtesy", typed(told)) for _, told in talk.user[1 : at + 1])
+    has_thanked = any(has("courtesy", typed(told)) for _, told in talk.user[1 : at + 1])  # most need no further look
     questions = _questions(text) if has_thanked else ()
     if len(questions) != 1 or len(words(text)) - len(questions[0].split()) > MOST_BESIDE:
         return

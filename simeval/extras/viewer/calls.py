@@ -154,7 +154,9 @@ class CallsOf:
                 yield CriteriaRequest(criteria=dict(some), reply=Reply, **asked)
             return
         if not levels:
-            raise _NotStored("The rubric of a run that has not ended is not read.")
+            raise _NotStored(
+                "The rubric is not stored with this run: it has not ended, or is one side of a comparison."
+            )
         rate = partial(LabelGradeRequest if is_label else GradeRequest, expected_behavior=then["expected_behavior"])
         yield rate(levels={level_label(each): text for each, text in levels.items()} if is_label else levels, **asked)
 
