@@ -6,9 +6,9 @@ Time is only counted. 100 callers ask endpoints with a limit, 50 those that refu
 minute, or as long as 3,000 calls take. Latencies vary by half; a call arrives after a tenth of its latency and is
 taken or refused there, with --late when it is answered; a refused caller waits for its own Retry-After. "used" is a
 share of what the endpoint would take, or of what callers get who each wait for themselves, whichever is more: median
-and worst of the seeds. "alone" is what those callers get, and are refused (where
-there is a limit, of two seeds, which serve for all). The pace was tuned on these endpoints;
---held-out asks others, of other latencies, shares, rates and Retry-Afters, which it was not tuned on.
+and worst of the seeds. "later" is the share refused after the first five seconds. "alone" is what callers get who wait
+for themselves, and are refused (where there is a limit, of two seeds, which serve for all). The pace was tuned on these
+endpoints; --held-out asks others, of other latencies, shares, rates and Retry-Afters, which it was not tuned on.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from tests.support.servers import (
 
 SECONDS, CALLS, AT_ONCE, SLOTS, RATE = 60.0, 3000, 50, 10, 50
 AIM, MOST_REFUSED = 0.7, 0.03
+FIRST_SECONDS = 5  # in which the limit is learnt
 ALONE = 2  # seeds of callers who wait for themselves where there is a limit: they ask thousands of times in vain
 Limits = Mapping[str, tuple[float, Callable[[Random], Server]]]
 LIMITED: Limits = {
@@ -123,6 +124,7 @@ class Measured:
     worst: float
     refused: float
     most_refused: float
+    later: float
     alone: float
     alone_refused: float
 
@@ -148,9 +150,16 @@ def measure(cell: Cell, seeds: int) -> Measured:
         min(used),
         median(refused),
         max(refused),
+        median(later_share(run) for run in runs),
         median(other.taken() / cell.seconds for other in alone),
         median(other.refused_share for other in alone),
     )
+
+
+def later_share(run: Outcomes) -> float:
+    """Return the share of calls that was refused after the first seconds."""
+    accepted, refused = sum(run.accepted[FIRST_SECONDS:]), sum(run.refused[FIRST_SECONDS:])
+    return refused / max(1, accepted + refused)
 
 
 def main() -> None:
@@ -162,13 +171,14 @@ def main() -> None:
     options = parser.parse_args()
     asked = cells(HELD_OUT if options.held_out else TUNED_ON, late=options.late)
     print(f"{'endpoint':24}{'latency':>8}{'Retry-After':>12}{'calls/s':>9}{'worst':>8}{'used':>8}{'worst':>8}", end="")
-    print(f"{'refused':>9}{'worst':>8}{'alone/s':>9}{'refused':>9}")
+    print(f"{'refused':>9}{'worst':>8}{'later':>8}{'alone/s':>9}{'refused':>9}")
     below: list[str] = []
     with ProcessPoolExecutor() as pool:
         for cell, one in zip(asked, pool.map(measure, asked, [options.seeds] * len(asked)), strict=True):
             print(f"{cell.name:24}{cell.latency:>8g}{cell.retry_after or 'none':>12}", end="")
             print(f"{one.calls_a_second:>9.1f}{one.worst_a_second:>8.1f}{one.used:>8.1%}{one.worst:>8.1%}", end="")
-            print(f"{one.refused:>9.1%}{one.most_refused:>8.1%}{one.alone:>9.1f}{one.alone_refused:>9.1%}", flush=True)
+            print(f"{one.refused:>9.1%}{one.most_refused:>8.1%}{one.later:>8.1%}", end="")
+            print(f"{one.alone:>9.1f}{one.alone_refused:>9.1%}", flush=True)
             if one.worst < AIM or (cell.share is None and one.refused > MOST_REFUSED):
                 after = cell.retry_after or "none"
                 below.append(
