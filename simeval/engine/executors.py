@@ -52,13 +52,59 @@ def failure_to_measure(error: Exception, *, clean: Callable[[str], str], name: s
     return replace(failure, error=f"{f'{name}: ' if name else ''}{failure.error}{place_of(error)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Scores conversations. Expectations of one conversation are measured at once, each on its own."""
+def _asks(measure: Measure) -> bool:
+    """Return whether a judge makes a measure."""
+    return measure.expected_behavior is not None
 
+
+def _is_unmet(result: Score | Failure, measure: Measure) -> bool:
+    return isinstance(result, Score) and speaks_against(result, measure.evaluators)
+
+
+def is_quick(measures: Mapping[int, Measure]) -> bool:
+    """Return whether the one scorer of these measures takes no longer than to start a task for it would."""
+    return next(iter(measures.values())).scorer.quick
+
+
+class Source(Protocol):
+    """Where conversations come from: simulated users, a dataset."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return notes on its conversations for the run's record at the end."""
+
+    async def hold(self, trial: Trial) -> TrialConversation:
+        """Return the conversation of a trial."""
+
+    async def recall(self, held: TrialConversation) -> TrialConversation:
+        """Return a conversation that was held before as `hold` gave it."""
+
+
+class Executor(Source, Protocol):
+    """The source of conversations, and their judge."""
+
+    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
+        """Return a score or a failure for each expectation; `known` are those there are, by their positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalExecutor:
+    """Holds and measures in this process. Expectations of one conversation are measured at once, each on its own."""
+
+    source: Source
     plans: Sequence[RunPlan]
     demand: Demand
     clean: Callable[[str], str]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return self.source.notes
+
+    async def hold(self, trial: Trial) -> TrialConversation:
+        return await self.source.hold(trial)
+
+    async def recall(self, held: TrialConversation) -> TrialConversation:
+        return await self.source.recall(held)
 
     async def judge(self, held: TrialConversation, known: Mapping[int, Score] = NOTHING) -> TrialResult:
         """Return a score or a failure for each expectation; all fail if the conversation did, or is not needed now.
@@ -143,62 +189,6 @@ class Judge:
 
     async def _take(self, measure: Measure, measured: object) -> Score:
         return cleaned_score(measure.take(measured), self.clean)
-
-
-def _asks(measure: Measure) -> bool:
-    """Return whether a judge makes a measure."""
-    return measure.expected_behavior is not None
-
-
-def _is_unmet(result: Score | Failure, measure: Measure) -> bool:
-    return isinstance(result, Score) and speaks_against(result, measure.evaluators)
-
-
-def is_quick(measures: Mapping[int, Measure]) -> bool:
-    """Return whether the one scorer of these measures takes no longer than to start a task for it would."""
-    return next(iter(measures.values())).scorer.quick
-
-
-class Source(Protocol):
-    """Where conversations come from: simulated users, a dataset."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Return notes on its conversations for the run's record at the end."""
-
-    async def hold(self, trial: Trial) -> TrialConversation:
-        """Return the conversation of a trial."""
-
-    async def recall(self, held: TrialConversation) -> TrialConversation:
-        """Return a conversation that was held before as `hold` gave it."""
-
-
-class Executor(Source, Protocol):
-    """The source of conversations, and their judge."""
-
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
-        """Return a score or a failure for each expectation; `known` are those there are, by their positions."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalExecutor:
-    """Holds and measures in this process."""
-
-    source: Source
-    judging: Judge
-
-    @property
-    def notes(self) -> Sequence[str]:
-        return self.source.notes
-
-    async def hold(self, trial: Trial) -> TrialConversation:
-        return await self.source.hold(trial)
-
-    async def recall(self, held: TrialConversation) -> TrialConversation:
-        return await self.source.recall(held)
-
-    async def judge(self, held: TrialConversation, known: Mapping[int, Score]) -> TrialResult:
-        return await self.judging.judge(held, known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from simeval.engine.actors.dialogue import Dialogue
 from simeval.engine.actors.examples import ExampleReader, Examples
 from simeval.engine.actors.tabulator import Tabulator, record_of
 from simeval.engine.actors.targets import require_one_input, require_texts
-from simeval.engine.executors import Executor, Judge, LocalExecutor
+from simeval.engine.executors import Executor, LocalExecutor
 from simeval.engine.flow import Demand
 from simeval.engine.pipeline import RECORDED, RunSpec
 from simeval.engine.plans.dataset_plan import Experiment, forecast_experiment, make_dataset_plan
@@ -55,7 +55,7 @@ async def experiment(context: RunContext, asked: Experiment) -> ExperimentResult
             dialogue=Dialogue(target.app, demand, clean) if target else None,
             takes_columns=target is not None and target.takes_columns,
         )
-        yield LocalExecutor(examples, Judge([plan], demand, clean))
+        yield LocalExecutor(examples, [plan], demand, clean)
 
     spec = RunSpec(
         kind="experiment",

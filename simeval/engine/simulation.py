@@ -55,7 +55,7 @@ from simeval.engine.actors.dialogue import (
 )
 from simeval.engine.actors.handler import Toolbox
 from simeval.engine.actors.targets import Target
-from simeval.engine.executors import ByApp, Judge, LocalExecutor
+from simeval.engine.executors import ByApp, LocalExecutor
 from simeval.engine.flow import Demand, Recorder
 from simeval.engine.plans.resume import ShardPlan, comparisons
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
@@ -524,7 +524,7 @@ class Simulation:
             auditor=self.auditor,
             mixing=None if target.model else Mixing(SHARED if target.app.handler.may_block else ONE_SESSION),
         )
-        return LocalExecutor(source, Judge(self.plans, demand, context.clean))
+        return LocalExecutor(source, self.plans, demand, context.clean)
 
 
 def _target(context: RunContext, plans: Sequence[ScenarioPlan], app_handler: ExampleHandler | AlteredApp) -> Target:

@@ -53,7 +53,7 @@ from simeval.core.logs import log, warn_all
 from simeval.core.network import AnswerTooLarge, Bound
 from simeval.core.serialization import opened
 from simeval.core.waits import Waits, in_words
-from simeval.engine.actors.app_line import AppLine, Blocking, Silence, Stepped
+from simeval.engine.actors.app_line import AppLine, Blocking, Silence, stepped
 from simeval.engine.actors.handler import NO_TOOLS, WHO, Handler, HeldHandler, Toolbox, joined, joined_in_thread
 from simeval.engine.flow import TrialScope
 from simeval.errors import AppError, AppNotAsked, ModelError, said_of
@@ -202,8 +202,8 @@ def _place(task: asyncio.Task[None]) -> str:
         frame = getattr(at, f"{kind}_frame", None)
         if frame is not None and rank_of(frame.f_code.co_filename) == OWN:
             found = f" ({Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name})"
-        if frame is not None and frame.f_code is Stepped.__await__.__code__:
-            at = frame.f_locals["self"].awaited
+        if frame is not None and frame.f_code is stepped.__code__:
+            at = frame.f_locals["awaited"]
         else:
             at = getattr(at, "gi_yieldfrom" if kind == "gi" else f"{kind}_await", None)
     return found
@@ -384,7 +384,7 @@ class App:
         awaited: Awaitable[Any] = (
             joined(cast("AsyncGenerator[Any, Any]", answer)) if inspect.isasyncgen(answer) else answer
         )
-        returned = await guarded(awaited if self.blocking is None else Stepped(awaited, self.blocking), WHO)
+        returned = await guarded(awaited if self.blocking is None else stepped(awaited, self.blocking), WHO)
         return returned, perf_counter() - clock
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic, perf_counter
+from types import coroutine
 from typing import Any, TypeVar
 
 import anyio
@@ -224,33 +225,28 @@ class Blocking:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Stepped(Awaitable[Any]):
-    """An awaitable with the time of each of its steps counted."""
-
-    awaited: Awaitable[Any]
-    blocking: Blocking
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        inner = self.awaited.__await__()
-        thrown: BaseException | None = None
-        while True:
-            clock = perf_counter()
-            try:
-                waits_for = next(inner) if thrown is None else inner.throw(thrown)
-            except StopIteration as end:
-                return end.value
-            finally:
-                self.blocking.took(perf_counter() - clock)
-            try:
-                yield waits_for
-            except GeneratorExit:
-                inner.close()
-                raise
-            except BaseException as error:
-                thrown = error
-            else:
-                thrown = None
+@coroutine
+def stepped(awaited: Awaitable[Any], blocking: Blocking) -> Generator[Any, Any, Any]:
+    """Await something, and count the time of each of its steps."""
+    inner = awaited.__await__()
+    thrown: BaseException | None = None
+    while True:
+        clock = perf_counter()
+        try:
+            waits_for = next(inner) if thrown is None else inner.throw(thrown)
+        except StopIteration as end:
+            return end.value
+        finally:
+            blocking.took(perf_counter() - clock)
+        try:
+            yield waits_for
+        except GeneratorExit:
+            inner.close()
+            raise
+        except BaseException as error:
+            thrown = error
+        else:
+            thrown = None
 
 
 @dataclass(slots=True)

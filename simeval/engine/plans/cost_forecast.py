@@ -1,31 +1,56 @@
-"""The forecast of a run: its trials, calls, tokens and dollars, before the first call."""
+"""The cost of a run: the forecast of its trials, calls, tokens and dollars before the first call, and its limits."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from simeval.core.run_records import Usage
+from simeval.core.run_records import total
+from simeval.core.settings import Settings
+from simeval.errors import DefinitionError
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC
+from datetime import datetime
 from itertools import islice
 from math import prod
-from typing import Any, Self
-
-from simeval.core.run_records import Usage, total
-from simeval.core.settings import POWER, Settings
+from typing import Any
+from typing import Self
+from simeval.core.settings import POWER
 from simeval.core.terminal import counted_of
 from simeval.core.trial import MOST_ANEW
 from simeval.core.validation import first_of
-from simeval.engine.plans.budget import Cost, show_dollars
-from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScenarioPlan, rubric_requests
+from simeval.engine.plans.scenario_plan import Measure
+from simeval.engine.plans.scenario_plan import PlanWarning
+from simeval.engine.plans.scenario_plan import RunPlan
+from simeval.engine.plans.scenario_plan import ScenarioPlan
+from simeval.engine.plans.scenario_plan import rubric_requests
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.models.protocol.model import Request, is_embedded
+from simeval.models.protocol.model import Request
+from simeval.models.protocol.model import is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Reply
-from simeval.models.provider_table import Price, price_of
+from simeval.models.protocol.prompts import AuditRequest
+from simeval.models.protocol.prompts import CriteriaRequest
+from simeval.models.protocol.prompts import GradeRequest
+from simeval.models.protocol.prompts import UserTurn
+from simeval.models.protocol.replies import LEVELS
+from simeval.models.protocol.replies import Reply
+from simeval.models.provider_table import Price
+from simeval.models.provider_table import price_of
 from simeval.models.providers.offline import NOTICE
 from simeval.scorers.llm.judge import kinds_for
-from simeval.suites.planning import RequirementForecast, plan_suite, show_chance
+from simeval.suites.planning import RequirementForecast
+from simeval.suites.planning import plan_suite
+from simeval.suites.planning import show_chance
 from simeval.suites.scenario import ScenarioTest
-from simeval.suites.script import MOST_TAKEN_BACK, Step
+from simeval.suites.script import MOST_TAKEN_BACK
+from simeval.suites.script import Step
+
+Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops
+BEFORE_TRIALS = ("rubric", "control", "canary")  # the roles of calls that belong to no trial
+MARGIN = 1.25  # times the mean of the trials that have ended: the tokens and the cost that are kept for one to come
 
 CHARACTERS_A_TOKEN = 4
 TYPICAL_MESSAGES = 3  # of a user in one trial
@@ -37,9 +62,161 @@ REASONING_TOKENS = 80  # of a judge, as far as it is written into the reply
 FRAME_TOKENS = 15  # the JSON around a model's text
 ESCALATED = 0.3  # of conversations, if one judge leaves some to another: a guess
 
-MOST_NAMED = 3  # titles in a warning
-WORTH_SAYING = 0.95  # of the maximum: an expectation beyond it is as good as all
 _LEVELS = dict.fromkeys(LEVELS, "x" * LEVEL_TOKENS * CHARACTERS_A_TOKEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """The cost of something: calls, tokens of prompts and replies, US dollars."""
+
+    calls: float = 0
+    tokens: float = 0.0
+    cost_usd: float = 0.0
+
+    @classmethod
+    def of(cls, usage: Usage) -> "Cost":
+        """Return the cost of a usage; an unknown cost is none."""
+        return cls(
+            calls=usage.calls + usage.ended_calls,
+            tokens=usage.prompt_tokens + usage.completion_tokens,
+            cost_usd=usage.cost_usd or 0.0,
+        )
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            calls=self.calls + other.calls, tokens=self.tokens + other.tokens, cost_usd=self.cost_usd + other.cost_usd
+        )
+
+    def __mul__(self, times: float) -> "Cost":
+        return Cost(calls=times * self.calls, tokens=times * self.tokens, cost_usd=times * self.cost_usd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """Decides whether one more trial can be paid for.
+
+    A trial is admitted while the spending so far, the reserve for the rubrics still to be written and the controls
+    still to be shown, and the reserve for each trial in flight and for this one fit into every limit. The reserve of a
+    trial is the calls of `trial`, which are as many as any trial of the suite can make: so without retries `max_calls`
+    is never exceeded, and less than that is left when the run stops. Its tokens and its cost have no upper bound: the
+    reserve is that of `trial` until one has ended, then the mean of those that have (with the usage of those in flight
+    by then) and a margin; so only the last few can exceed the limit, by as much as they are dearer than that.
+
+    `canary` is the cost of all canaries, until `is_canary_asked`. `rubric` is the cost of one rubric, `rubrics_left`
+    gives how many are still to be written; `control` and `controls_left` are the same for controls. `usage` gives the
+    run's usage by role and `seconds` how long it has taken, both with the attempts before this one; calls that failed
+    and calls that were ended early count.
+    """
+
+    budget: Settings
+    trial: Cost
+    rubric: Cost
+    rubrics_left: Callable[[], int]
+    control: Cost
+    controls_left: Callable[[], int]
+    usage: Callable[[], Mapping[str, Usage]]
+    seconds: Callable[[], float]
+    canary: Cost = field(default_factory=Cost)
+    is_canary_asked: Callable[[], bool] = lambda: True
+
+    def check(self, unpriced: Sequence[str] = ()) -> None:
+        """Raise DefinitionError if the work before trials and one trial cannot be paid for, whatever was spent.
+
+        Also if there is a limit on the cost, and models whose price is unknown.
+        """
+        if self.budget.max_cost_usd is not None and unpriced:
+            raise DefinitionError(
+                "max_cost_usd",
+                found=f"no price is known for {', '.join(unpriced)}",
+                do="use max_calls or max_tokens",
+            )
+        for limit in self._limits(spent=Cost(), before=self._before_trials(), trial=self.trial):
+            if not limit.allows(1):
+                raise DefinitionError(limit.name, found=limit.too_little(), do="raise it, or leave it out")
+
+    def admits(self, *, in_flight: int, finished: int) -> Admission:
+        """Decide on one more trial, with so many others in progress.
+
+        `finished` are the trials that have ended, each once, those of earlier attempts from the start: their cost is in
+        `usage`.
+        """
+        if not self.budget.has_budget:
+            return "go"
+        most, seconds = self.budget.max_seconds, self.seconds()
+        if most is not None and seconds >= most:
+            return f"max_seconds of {most:g} is reached ({seconds:.0f} spent)"
+        usage = self.usage()
+        limits = self._limits(
+            spent=Cost.of(total(usage)),
+            before=self._before_trials(),
+            trial=self._next_trial(usage, finished),
+        )
+        for limit in limits:
+            if not limit.allows(in_flight + 1):
+                return "wait" if in_flight else limit.reason()
+        return "go"
+
+    def _next_trial(self, usage: Mapping[str, Usage], finished: int) -> Cost:
+        """Estimate the cost of one more trial."""
+        if not finished:
+            return self.trial
+        of_trials = Cost.of(total({role: used for role, used in usage.items() if role not in BEFORE_TRIALS}))
+        mean = of_trials * (MARGIN / finished)
+        return Cost(calls=self.trial.calls, tokens=mean.tokens, cost_usd=mean.cost_usd)
+
+    def _before_trials(self) -> Cost:
+        """Return the reserve for everything asked before a scenario's trials begin."""
+        canary = Cost() if self.is_canary_asked() else self.canary
+        return canary + self.rubric * self.rubrics_left() + self.control * self.controls_left()
+
+    def _limits(self, *, spent: Cost, before: Cost, trial: Cost) -> list["_Limit"]:
+        budget, parts = self.budget, (spent, before, trial)
+        amounts = (
+            ("max_calls", budget.max_calls, [part.calls for part in parts]),
+            ("max_tokens", budget.max_tokens, [part.tokens for part in parts]),
+            ("max_cost_usd", budget.max_cost_usd, [part.cost_usd for part in parts]),
+        )
+        kept_for = "rubrics and controls" if self.canary == Cost() else "canaries, rubrics and controls"
+        return [_Limit(name, most, kept_for, *each) for name, most, each in amounts if most is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """One limit with the spending, the reserve for work before trials, and that for one trial."""
+
+    name: str
+    most: float
+    kept_for: str  # the work before trials
+    spent: float
+    before: float
+    trial: float
+
+    def allows(self, trials: int) -> bool:
+        """Return whether so many trials can be paid for."""
+        return self.spent + self.before + trials * self.trial <= self.most
+
+    def reason(self) -> str:
+        """Say why there is no further trial."""
+        kept = f", {self._show(self.before)} kept for {self.kept_for}" if self.before else ""
+        spent = f"{self._show(self.spent)} spent{kept}"
+        return f"{self.name} of {self._show(self.most)} is reached ({spent}; the next trial may take {self._trial})"
+
+    def too_little(self) -> str:
+        """Describe what it cannot pay for."""
+        before = f" after {self.kept_for}, which take {self._show(self.before)}" if self.before else ""
+        return f"{self._show(self.most)} cannot pay one trial, which may take {self._trial}{before}"
+
+    @property
+    def _trial(self) -> str:
+        return self._show(self.trial)
+
+    def _show(self, amount: float) -> str:
+        return show_dollars(amount) if self.name == "max_cost_usd" else f"{amount:,.0f}"
+
+
+def show_dollars(amount: float) -> str:
+    """Write an amount of US dollars; small ones with four decimals."""
+    return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${amount:.4f}"
 
 
 def about(number: float) -> str:
@@ -408,98 +585,18 @@ def _s(number: float) -> str:
     return "" if number == 1 else "s"
 
 
-def preview(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, settings: Settings) -> str:
-    """Describe in a line how many conversations there will be, their cost, and whether a good app would pass."""
-    size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
-    each = foreseen.conversations
-    typically = (
-        "" if expected is None or expected >= most * WORTH_SAYING else f" (about {about(each * expected)} expected)"
-    )
-    cost = total(foreseen.typical).cost_usd
-    return "; ".join(
-        [
-            f"{counted_of(size, 'scenario')}, up to {each * most:,} conversations{typically}",
-            *([] if cost is None else [f"about {show_dollars(cost)}"]),
-            *_chance(plans, settings, None if cost is None else cost / (each * (expected or most))),
-        ]
-    )
 
 
-def among(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, apps: int) -> str:
-    """Say how many conversations it takes at most to find the best app; its scenarios are there once for each."""
-    size, cost = len(plans) // apps, total(foreseen.typical).cost_usd
-    conversations = f"up to {foreseen.conversations * foreseen.trials_at_most:,} conversations"
-    asked = f"{apps} apps, asked in rounds, {counted_of(size, 'scenario')}, {conversations}"
-    spent = [] if cost is None else [f"about {show_dollars(cost)}, if none is dropped"]
-    return "; ".join([asked, *spent, "an app that is proven not to be the best is dropped"])
 
 
-def _chance(plans: Sequence[ScenarioPlan], settings: Settings, dollars: float | None) -> list[str]:
-    """Say how likely a good app passes, and with which size it would; a conversation costs so many `dollars`."""
-    today = datetime.now(UTC).date()
-    deciding = [plan for plan in plans if not (plan.scenario.quarantine and plan.scenario.quarantine.holds(today))]
-    evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
-    if any(isinstance(each, NotWorseEvaluator) for each in evaluators):
-        return []  # it depends on how the other app does
-    found = plan_suite([plan.scenario for plan in deciding], settings)
-    advice = found.advice(lambda trials: "" if dollars is None else f", about {show_dollars(dollars * trials)} at most")
-    return [*_good_app(found.forecasts, evaluators), *filter(None, [advice])]
 
 
-def _good_app(found: Sequence[RequirementForecast], evaluators: Sequence[Evaluator]) -> list[str]:
-    """Say how likely an app passes that is half-way from each bar to the best."""
-    chances = [each.prob_pass for each in found if each.can_pass]
-    known = [chance for chance in chances if chance is not None]
-    if not chances:
-        return ["no requirement can pass with so few trials"]
-    unknown, cannot = len(chances) - len(known), len(found) - len(chances)
-    few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
-    last = few if cannot else ""
-    if not known:
-        return [f"the chance of a pass cannot be told beforehand{last}"]
-    best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
-    good = f"if the app is good (half-way from each bar to {best})"
-    least, most = (show_chance(each) for each in (min(known), max(known)))
-    last = f"; of {'one' if unknown == 1 else unknown} more it cannot be told beforehand{last}" if unknown else last
-    if len(known) == 1:
-        which = "it" if len(found) == 1 else f"the one {'whose chance is known' if unknown else 'that can pass'}"
-        return [f"{good}, {which} passes with a chance of {least}{last}"]
-    each = least if least == most else f"{least} to {most}"
-    who, together = "each requirement passes", "all together"
-    if unknown or cannot:
-        which = "whose chance is known passes" if unknown else "that can pass does so"
-        who, together = f"each of the {len(known)} requirements {which}", "all of them"
-    return [f"{good}, {who} with a chance of {each}, and {together} with {show_chance(prod(known))}{last}"]
 
 
-def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
-    """Return the warnings of all plans; one that concerns several is given once.
-
-    With `noted` only those to repeat with the result, because no verdict contains them.
-    """
-    found: dict[str, list[PlanWarning]] = {}
-    for plan in plans:
-        for each in plan.warnings():
-            if not (noted and each.needed is not None):
-                found.setdefault(each.said, []).append(each)
-    return [f"{_named(alike)}: {said}{_needed(alike)}" for said, alike in found.items()]
 
 
-def _named(alike: Sequence[PlanWarning]) -> str:
-    titles = list(dict.fromkeys(each.about for each in alike))
-    if len(alike) == 1 and alike[0].label:
-        return f"{titles[0]}, {alike[0].label!r}"
-    return first_of(titles, MOST_NAMED)
 
 
-def _needed(alike: Sequence[PlanWarning]) -> str:
-    """Say how many trials it takes; of several requirements the least and the most."""
-    needed = sorted({each.needed for each in alike if each.needed is not None})
-    if not needed:
-        return ""
-    least = f"; at least {needed[0]}{f' to {needed[-1]}' if len(needed) > 1 else ''} are needed"
-    enough = max((each.sufficient for each in alike if each.sufficient is not None), default=None)
-    return least if enough is None else f"{least}; with {enough} a good app passes with {show_chance(POWER)}"
 
 
 def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
@@ -512,16 +609,8 @@ def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[
     ]
 
 
-def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
-    """Say which of the models, each with its role, are embedded heuristics."""
-    embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
-    return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
 
 
-def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
-    """Return the prompts that are the user's, each with its identity."""
-    ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
-    return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []
 
 
 def roles_asked(plans: Sequence[ScenarioPlan], judges: Sequence[str], user: str) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 from simeval.core.conversation import Beginning, Message
 from simeval.engine.actors import app_line
 from simeval.engine.actors.app import App, Memory
-from simeval.engine.actors.app_line import AppLine, Blocking, Stepped, gate_of
+from simeval.engine.actors.app_line import AppLine, Blocking, gate_of, stepped
 from simeval.engine.actors.handler import Handler
 from simeval.suites.apps.command_app import CommandApp
 from tests.support.suites import Engine, good_app, scenario
@@ -110,7 +110,7 @@ async def test_what_is_awaited_gets_what_it_would_get_alone() -> None:
         return "never"
 
     with anyio.move_on_after(0):
-        await Stepped(work(), Blocking("bot"))
+        await stepped(work(), Blocking("bot"))
 
     assert next(numbers) == 1
 
@@ -124,7 +124,7 @@ async def test_an_error_that_is_thrown_into_it_can_be_handled() -> None:
         return "gone on"
 
     scope.cancel()
-    found = await Stepped(work(), Blocking("bot"))
+    found = await stepped(work(), Blocking("bot"))
 
     assert found == "gone on"
 
