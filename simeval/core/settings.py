@@ -382,6 +382,11 @@ class Settings:
         return {**(self.model_options or {}), **(getattr(self, f"{role}_options") or {} if role else {})}
 
     @property
+    def has_budget(self) -> bool:
+        """Whether there is a limit on what a run spends, earlier attempts included."""
+        return any(most is not None for most in (self.max_cost_usd, self.max_calls, self.max_tokens, self.max_seconds))
+
+    @property
     def stop_mode(self) -> StopAt | None:
         """The event that ends a scenario; if only a proven fail matters, a proven side.
 

@@ -25,7 +25,7 @@ from simeval.core.terminal import Display, Terminal, isolated, one_line, termina
 from simeval.core.trial import Outcome
 from simeval.core.waits import Wait, Waits
 from simeval.engine.flow import Requirement, Standing
-from simeval.engine.plans.budget import show_dollars
+from simeval.engine.plans.cost_forecast import show_dollars
 from simeval.results.screen.report import COLOURS, SIGNS
 from simeval.results.text import MARKS
 

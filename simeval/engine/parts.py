@@ -16,7 +16,7 @@ from simeval.models.protocol.model import is_embedded
 if TYPE_CHECKING:
     from simeval.engine.executors import Executor
     from simeval.engine.flow import Demand
-    from simeval.engine.plans.budget import Spending
+    from simeval.engine.plans.cost_forecast import Spending
     from simeval.engine.plans.scenario_plan import RunPlan
     from simeval.engine.run_context import RunContext
     from simeval.models.protocol.prompts import GradeRequest

@@ -41,7 +41,7 @@ from simeval.core.trial import Failure, Preparation, Trial, TrialConversation, T
 from simeval.engine.actors.targets import Target
 from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand, Recorder, Standing, StopSignal, run_pool
-from simeval.engine.plans.budget import Admission, Spending
+from simeval.engine.plans.cost_forecast import Admission, Spending
 from simeval.engine.plans.resume import RestoredTrials, ShardPlan
 from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.errors import ModelUnusable, RunStopped, SimevalError, StoreError
@@ -122,50 +122,48 @@ async def by_rank(credits: MemoryObjectReceiveStream[int], ranks: Sequence[int])
         yield heappop(waiting)[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Preparer:
-    """Prepares scenarios side by side. A scenario waits for its own scorers only, and one without any for nothing.
+async def prepare(
+    plans: Sequence[RunPlan], demand: Demand, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]
+) -> None:
+    """Prepare scenarios side by side. A scenario waits for its own scorers only, and one without any for nothing.
 
-    Preparations of a scenario end when it is closed. An error of `prepare` is recorded with the score; but a model that
+    It reports when each scenario is ready, and the preparation of each expectation, as soon as it is known.
+    Preparations of a scenario end when it is closed. An error of a scorer is recorded with the score; but a model that
     cannot be used at all ends the run before anything is paid for.
     """
-
-    plans: Sequence[RunPlan]
-    demand: Demand
-
-    async def prepare(self, *, at_once: int, outbox: MemoryObjectSendStream[Prepared]) -> None:
-        """Report when each scenario is ready, and the preparation of each expectation, as soon as it is known."""
-        wanted = {plan.position: _wanted(plan) for plan in self.plans}
-        free = anyio.Semaphore(at_once)
-        async with outbox, anyio.create_task_group() as preparing:
-            for plan in self.plans:
-                if not wanted[plan.position]:
-                    await outbox.send(Prepared(scenario=plan.position, is_ready=True))
-            for plan in self.plans:
-                if wanted[plan.position]:
-                    await free.acquire()
-                    preparing.start_soon(self._prepare, plan, wanted[plan.position], free, outbox)
-
-    async def _prepare(
-        self, plan: RunPlan, wanted: Wanted, free: anyio.Semaphore, outbox: MemoryObjectSendStream[Prepared]
-    ) -> None:
-        try:
-            with self.demand.preparing(plan.position):
-                async with anyio.create_task_group() as scorers:
-                    for of_case, scorer, places in wanted:
-                        scorers.start_soon(self._prepare_one, of_case, scorer, places, outbox)
+    wanted = {plan.position: _wanted(plan) for plan in plans}
+    free = anyio.Semaphore(at_once)
+    async with outbox, anyio.create_task_group() as preparing:
+        for plan in plans:
+            if not wanted[plan.position]:
                 await outbox.send(Prepared(scenario=plan.position, is_ready=True))
-        finally:
-            free.release()
+        for plan in plans:
+            if wanted[plan.position]:
+                await free.acquire()
+                preparing.start_soon(_prepare, plan, demand, wanted[plan.position], free, outbox)
 
-    async def _prepare_one(
-        self, plan: RunPlan, scorer: Scorer, places: Sequence[int], outbox: MemoryObjectSendStream[Prepared]
-    ) -> None:
-        made = await capture(partial(scorer.prepare, plan.columns))
-        if isinstance(made, Caught) and isinstance(made.error, ModelUnusable):
-            raise made.error
-        if isinstance(made, Preparation):
-            await outbox.send(Prepared(scenario=plan.position, found=dict.fromkeys(places, made)))
+
+async def _prepare(
+    plan: RunPlan, demand: Demand, wanted: Wanted, free: anyio.Semaphore, outbox: MemoryObjectSendStream[Prepared]
+) -> None:
+    try:
+        with demand.preparing(plan.position):
+            async with anyio.create_task_group() as scorers:
+                for of_case, scorer, places in wanted:
+                    scorers.start_soon(_prepare_one, of_case, scorer, places, outbox)
+            await outbox.send(Prepared(scenario=plan.position, is_ready=True))
+    finally:
+        free.release()
+
+
+async def _prepare_one(
+    plan: RunPlan, scorer: Scorer, places: Sequence[int], outbox: MemoryObjectSendStream[Prepared]
+) -> None:
+    made = await capture(partial(scorer.prepare, plan.columns))
+    if isinstance(made, Caught) and isinstance(made.error, ModelUnusable):
+        raise made.error
+    if isinstance(made, Preparation):
+        await outbox.send(Prepared(scenario=plan.position, found=dict.fromkeys(places, made)))
 
 
 def _wanted(plan: RunPlan) -> Wanted:
@@ -350,12 +348,12 @@ class Pipeline(Generic[R]):
         workers: int,
     ) -> None:
         """Prepare scenarios and deal their trials, until the run is stopped."""
-        preparer = Preparer(self.plans, self.demand)
+        preparing = partial(prepare, self.plans, self.demand, at_once=workers, outbox=prepared)
         async with dealt, prepared:
             with self.stop.dealing:
                 self._noted = await self.before_trials()
                 async with anyio.create_task_group() as beginning:
-                    beginning.start_soon(partial(preparer.prepare, at_once=workers, outbox=prepared))
+                    beginning.start_soon(preparing)
                     beginning.start_soon(deals)
 
     def _trial(self, position: int, index: int) -> Trial:

@@ -16,16 +16,10 @@ from simeval.engine.executors import Executor
 from simeval.engine.flow import Demand
 from simeval.engine.parts import RunParts
 from simeval.engine.pipeline import RECORDED, Conclusion, Forecast, Pipeline, RunSpec
-from simeval.engine.plans.budget import Spending
-from simeval.engine.plans.cost_forecast import (
-    embedded_notes,
-    replaced_notes,
-    too_long,
-    warnings_of,
-)
+from simeval.engine.plans.cost_forecast import Spending, too_long
 from simeval.engine.plans.resume import RestoredTrials
-from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests
-from simeval.engine.run_context import RunContext
+from simeval.engine.plans.scenario_plan import RunPlan, rubric_requests, warnings_of
+from simeval.engine.run_context import RunContext, embedded_notes, replaced_notes
 
 if TYPE_CHECKING:
     from simeval.results.suite import RunRecord

@@ -31,7 +31,6 @@ from simeval.engine.actors.handler import Handler
 from simeval.engine.actors.targets import Target, column_handler, takes_columns
 from simeval.engine.executors import Workers
 from simeval.engine.flow import Recorder, StopSignal
-from simeval.engine.plans.budget import Budget
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS, as_begun, define
 from simeval.engine.plans.resume import RestoredTrials, ShardPlan, restore, shared_out
 from simeval.engine.plans.scenario_plan import RunPlan
@@ -41,6 +40,7 @@ from simeval.models.caller import Caller, ReplyCache
 from simeval.models.limits.traffic import Allowances, Gate
 from simeval.models.protocol.model import Model, SharedModel, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
+from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models, address_of, road_of
 from simeval.results.guarantee import History
 from simeval.results.rows import Row
@@ -94,14 +94,15 @@ class Meter:
 class EngineResources:
     """The resources that an engine's evaluations share: settings, models, limits, places, and gates of apps by name.
 
-    `elsewhere` are workers that hold and measure trials outside this process.
+    `budget` are the settings with the limits on spending, a shard's own. `elsewhere` are workers that hold and measure
+    trials outside this process.
     """
 
     settings: Settings
     models: Models
     panel: tuple[SharedModel, ...]
     user: SharedModel
-    budget: Budget
+    budget: Settings
     prompts: Mapping[str, Prompt]
     examples: Mapping[str, Sequence[LabelledExample]]
     rubric_folder: Path | None
@@ -134,7 +135,7 @@ class EngineResources:
             models=models,
             panel=panel,
             user=user,
-            budget=Budget.of(bounded),
+            budget=bounded,
             prompts=all_prompts(settings.prompts),
             examples={} if examples is None else read_examples(Path(examples)),
             rubric_folder=Path(folder) if folder is not None and not embedded_judge else None,
@@ -455,3 +456,15 @@ def _escalating(
         found = f"{settings.escalate!r} takes no ruling on criteria, which are rated {NOT_ALL_MET:g} or {ALL_MET:g}"
         raise DefinitionError("escalate", found=found, do=f'add "or {WHEN_UNTOLD}" to it')
     return EscalatingScorer(both, rule, settings.escalation_audit)
+
+
+def embedded_notes(cast: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which of the models, each with its role, are embedded heuristics."""
+    embedded = [f"{role} {name}" for role, name in cast if is_embedded(name)]
+    return [f"{' and '.join(embedded)}: {NOTICE}"] if embedded else []
+
+
+def replaced_notes(prompts: Mapping[str, Prompt]) -> list[str]:
+    """Return the prompts that are the user's, each with its identity."""
+    ours = [f"{name} ({prompt.identity})" for name, prompt in prompts.items() if not prompt.version]
+    return [f"prompts in place of simeval's: {', '.join(ours)}"] if ours else []

@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
+from math import prod
 
 import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.faces import load
 from simeval.core.judging import judges_said
-from simeval.core.run_records import SUITE, Cut, Heartbeat, ResumableRun, Start, TrialKey
+from simeval.core.run_records import SUITE, Cut, Heartbeat, ResumableRun, Start, TrialKey, total
 from simeval.core.setting_field import Shard
+from simeval.core.settings import Settings
+from simeval.core.terminal import counted_of
 from simeval.core.trial import Trial, TrialConversation, TrialResult, Verdict
 from simeval.core.validation import require
 from simeval.engine.actors.app import AlteredApp
@@ -29,7 +32,7 @@ from simeval.engine.actors.statistician import Statistician, outcome_of, without
 from simeval.engine.executors import Executor, LocalExecutor, PairedExecutor
 from simeval.engine.flow import Demand, Recorder
 from simeval.engine.pipeline import RunSpec
-from simeval.engine.plans.cost_forecast import CostForecast, among, forecast, preview, roles_asked
+from simeval.engine.plans.cost_forecast import CostForecast, about, forecast, roles_asked, show_dollars
 from simeval.engine.plans.resume import (
     SIDE_OF,
     RestoredTrials,
@@ -55,7 +58,10 @@ from simeval.results.text import combine
 from simeval.store.opening import as_database, load_run
 from simeval.suites.apps.named import as_app, session_warnings
 from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.planning import RequirementForecast, plan_suite, show_chance
 from simeval.suites.scenario import ScenarioTest
+
+WORTH_SAYING = 0.95  # of the maximum: an expectation beyond it is as good as all
 
 
 def other_id(run_id: str) -> str:
@@ -402,3 +408,67 @@ async def _part(
 def _nothing(name: str) -> Price | None:  # noqa: ARG001
     """Return no price: tables of prices differ from machine to machine."""
     return None
+
+
+def preview(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, settings: Settings) -> str:
+    """Describe in a line how many conversations there will be, their cost, and whether a good app would pass."""
+    size, most, expected = len(plans), foreseen.trials_at_most, foreseen.trials_expected
+    each = foreseen.conversations
+    typically = (
+        "" if expected is None or expected >= most * WORTH_SAYING else f" (about {about(each * expected)} expected)"
+    )
+    cost = total(foreseen.typical).cost_usd
+    return "; ".join(
+        [
+            f"{counted_of(size, 'scenario')}, up to {each * most:,} conversations{typically}",
+            *([] if cost is None else [f"about {show_dollars(cost)}"]),
+            *_chance(plans, settings, None if cost is None else cost / (each * (expected or most))),
+        ]
+    )
+
+
+def among(plans: Sequence[ScenarioPlan], foreseen: CostForecast, *, apps: int) -> str:
+    """Say how many conversations it takes at most to find the best app; its scenarios are there once for each."""
+    size, cost = len(plans) // apps, total(foreseen.typical).cost_usd
+    conversations = f"up to {foreseen.conversations * foreseen.trials_at_most:,} conversations"
+    asked = f"{apps} apps, asked in rounds, {counted_of(size, 'scenario')}, {conversations}"
+    spent = [] if cost is None else [f"about {show_dollars(cost)}, if none is dropped"]
+    return "; ".join([asked, *spent, "an app that is proven not to be the best is dropped"])
+
+
+def _chance(plans: Sequence[ScenarioPlan], settings: Settings, dollars: float | None) -> list[str]:
+    """Say how likely a good app passes, and with which size it would; a conversation costs so many `dollars`."""
+    today = datetime.now(UTC).date()
+    deciding = [plan for plan in plans if not (plan.scenario.quarantine and plan.scenario.quarantine.holds(today))]
+    evaluators = [each for plan in deciding for measure in plan.measures for each in measure.evaluators]
+    if any(isinstance(each, NotWorseEvaluator) for each in evaluators):
+        return []  # it depends on how the other app does
+    found = plan_suite([plan.scenario for plan in deciding], settings)
+    advice = found.advice(lambda trials: "" if dollars is None else f", about {show_dollars(dollars * trials)} at most")
+    return [*_good_app(found.forecasts, evaluators), *filter(None, [advice])]
+
+
+def _good_app(found: Sequence[RequirementForecast], evaluators: Sequence[Evaluator]) -> list[str]:
+    """Say how likely an app passes that is half-way from each bar to the best."""
+    chances = [each.prob_pass for each in found if each.can_pass]
+    known = [chance for chance in chances if chance is not None]
+    if not chances:
+        return ["no requirement can pass with so few trials"]
+    unknown, cannot = len(chances) - len(known), len(found) - len(chances)
+    few = f"; {cannot} of {len(found)} requirements cannot pass with so few trials, so the suite cannot"
+    last = few if cannot else ""
+    if not known:
+        return [f"the chance of a pass cannot be told beforehand{last}"]
+    best = "100%" if all(each.prefers_high for each in evaluators) else "what is best"
+    good = f"if the app is good (half-way from each bar to {best})"
+    least, most = (show_chance(each) for each in (min(known), max(known)))
+    last = f"; of {'one' if unknown == 1 else unknown} more it cannot be told beforehand{last}" if unknown else last
+    if len(known) == 1:
+        which = "it" if len(found) == 1 else f"the one {'whose chance is known' if unknown else 'that can pass'}"
+        return [f"{good}, {which} passes with a chance of {least}{last}"]
+    each = least if least == most else f"{least} to {most}"
+    who, together = "each requirement passes", "all together"
+    if unknown or cannot:
+        which = "whose chance is known passes" if unknown else "that can pass does so"
+        who, together = f"each of the {len(known)} requirements {which}", "all of them"
+    return [f"{good}, {who} with a chance of {each}, and {together} with {show_chance(prod(known))}{last}"]

@@ -1,52 +1,24 @@
 """The cost of a run: the forecast of its trials, calls, tokens and dollars before the first call, and its limits."""
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from simeval.core.run_records import Usage
-from simeval.core.run_records import total
-from simeval.core.settings import Settings
-from simeval.errors import DefinitionError
-from collections.abc import Iterable
-from dataclasses import replace
-from datetime import UTC
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from math import prod
-from typing import Any
-from typing import Self
-from simeval.core.settings import POWER
-from simeval.core.terminal import counted_of
+from typing import Any, Self
+
+from simeval.core.run_records import Usage, total
+from simeval.core.settings import Settings
 from simeval.core.trial import MOST_ANEW
-from simeval.core.validation import first_of
-from simeval.engine.plans.scenario_plan import Measure
-from simeval.engine.plans.scenario_plan import PlanWarning
-from simeval.engine.plans.scenario_plan import RunPlan
-from simeval.engine.plans.scenario_plan import ScenarioPlan
-from simeval.engine.plans.scenario_plan import rubric_requests
-from simeval.evaluators.base import Evaluator
-from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.models.protocol.model import Request
-from simeval.models.protocol.model import is_embedded
+from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
+from simeval.errors import DefinitionError
+from simeval.models.protocol.model import Request, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
-from simeval.models.protocol.prompts import AuditRequest
-from simeval.models.protocol.prompts import CriteriaRequest
-from simeval.models.protocol.prompts import GradeRequest
-from simeval.models.protocol.prompts import UserTurn
-from simeval.models.protocol.replies import LEVELS
-from simeval.models.protocol.replies import Reply
-from simeval.models.provider_table import Price
-from simeval.models.provider_table import price_of
-from simeval.models.providers.offline import NOTICE
+from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
+from simeval.models.protocol.replies import LEVELS, Reply
+from simeval.models.provider_table import Price, price_of
 from simeval.scorers.llm.judge import kinds_for
-from simeval.suites.planning import RequirementForecast
 from simeval.suites.planning import plan_suite
-from simeval.suites.planning import show_chance
 from simeval.suites.scenario import ScenarioTest
-from simeval.suites.script import MOST_TAKEN_BACK
-from simeval.suites.script import Step
+from simeval.suites.script import MOST_TAKEN_BACK, Step
 
 Admission = str  # "go", "wait" until a trial in flight has ended, or the reason why the run stops
 BEFORE_TRIALS = ("rubric", "control", "canary")  # the roles of calls that belong to no trial
@@ -585,20 +557,6 @@ def _s(number: float) -> str:
     return "" if number == 1 else "s"
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[str]:
     """Warn of models whose longest prompt may not fit into the context, both in tokens by the model's name."""
     return [
@@ -607,10 +565,6 @@ def too_long(longest: Mapping[str, float], contexts: Mapping[str, int]) -> list[
         for name, tokens in longest.items()
         if name in contexts and tokens > contexts[name]
     ]
-
-
-
-
 
 
 def roles_asked(plans: Sequence[ScenarioPlan], judges: Sequence[str], user: str) -> list[tuple[str, str]]:

@@ -10,8 +10,7 @@ from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import REFERENCE, Dataset
-from simeval.engine.plans.budget import Cost
-from simeval.engine.plans.cost_forecast import canary_work, dearest_of, judge_calls
+from simeval.engine.plans.cost_forecast import Cost, canary_work, dearest_of, judge_calls
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request

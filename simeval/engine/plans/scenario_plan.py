@@ -20,9 +20,10 @@ from simeval.core.direction import UNIT
 from simeval.core.judging import Controls, RubricTemplate
 from simeval.core.run_records import Journal
 from simeval.core.setting_field import Order, StopAt
-from simeval.core.settings import Settings
+from simeval.core.settings import POWER, Settings
 from simeval.core.terminal import counted_of
 from simeval.core.trial import Outcome, Score, Trial
+from simeval.core.validation import first_of
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
@@ -35,7 +36,7 @@ from simeval.scorers.base import COLUMNS, Callers, Scorer, as_scorer
 from simeval.scorers.returned import reason_at, select, whole
 from simeval.store.opening import as_database
 from simeval.suites.fitting import require_in_time
-from simeval.suites.planning import sufficient_for
+from simeval.suites.planning import show_chance, sufficient_for
 from simeval.suites.scenario import PROPOSED, Expectation, ScenarioTest, count_requirements
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ JudgeScorer = Callable[..., Scorer]  # makes the scorer of an expectation; of a 
 
 _SUSPICION: dict[Outcome, int] = {"fail": 0, "error": 0, "inconclusive": 1}
 _CHANGED, _TRUSTED = 2, 3  # it passes, but did not the time before, or is new; it passed both times
+MOST_NAMED = 3  # titles in a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,3 +520,33 @@ def _ranks(suspicions: Sequence[int]) -> list[int]:
     order = sorted(suspects, key=lambda place: suspicions[place])
     ranks = dict(zip(order, range(len(order)), strict=True))
     return [ranks.get(place, len(order)) for place in range(len(suspicions))]
+
+
+def warnings_of(plans: Sequence[RunPlan], *, noted: bool = False) -> list[str]:
+    """Return the warnings of all plans; one that concerns several is given once.
+
+    With `noted` only those to repeat with the result, because no verdict contains them.
+    """
+    found: dict[str, list[PlanWarning]] = {}
+    for plan in plans:
+        for each in plan.warnings():
+            if not (noted and each.needed is not None):
+                found.setdefault(each.said, []).append(each)
+    return [f"{_named(alike)}: {said}{_needed(alike)}" for said, alike in found.items()]
+
+
+def _named(alike: Sequence[PlanWarning]) -> str:
+    titles = list(dict.fromkeys(each.about for each in alike))
+    if len(alike) == 1 and alike[0].label:
+        return f"{titles[0]}, {alike[0].label!r}"
+    return first_of(titles, MOST_NAMED)
+
+
+def _needed(alike: Sequence[PlanWarning]) -> str:
+    """Say how many trials it takes; of several requirements the least and the most."""
+    needed = sorted({each.needed for each in alike if each.needed is not None})
+    if not needed:
+        return ""
+    least = f"; at least {needed[0]}{f' to {needed[-1]}' if len(needed) > 1 else ''} are needed"
+    enough = max((each.sufficient for each in alike if each.sufficient is not None), default=None)
+    return least if enough is None else f"{least}; with {enough} a good app passes with {show_chance(POWER)}"

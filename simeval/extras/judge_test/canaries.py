@@ -26,7 +26,7 @@ from simeval.core.drafts import write_whole
 from simeval.core.licences import CanaryFinding
 from simeval.core.logs import log
 from simeval.engine.parts import RunPart
-from simeval.engine.plans.budget import Spending
+from simeval.engine.plans.cost_forecast import Spending
 from simeval.engine.run_context import RunContext
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.extras.judge_test import material

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.run_records import Usage
-from simeval.engine.plans.budget import Budget, Cost, Spending, show_dollars
+from simeval.core.settings import Settings
+from simeval.engine.plans.cost_forecast import Cost, Spending, show_dollars
 from simeval.errors import DefinitionError
 
 TRIAL = Cost(calls=11, tokens=1_000, cost_usd=0.05)
@@ -19,7 +20,7 @@ MOST_STEPS = 100_000
 
 
 def spending(
-    budget: Budget,
+    budget: Settings,
     usage: Mapping[str, Usage] | None = None,
     *,
     trial: Cost = TRIAL,
@@ -43,7 +44,7 @@ def spending(
 class Run:
     """A run as the dealer sees it: trials in flight make their calls in any order, each up to what it takes."""
 
-    budget: Budget
+    budget: Settings
     bound: Cost
     draw: Callable[[], Cost]
     random: Random
@@ -110,7 +111,7 @@ def test_a_run_without_retries_never_exceeds_its_calls_and_leaves_less_than_one_
 ) -> None:
     random = Random(seed)
     run = Run(
-        Budget(max_calls=limit),
+        Settings(max_calls=limit),
         Cost(calls=bound),
         lambda: Cost(calls=random.randint(1, bound)),
         random,
@@ -130,7 +131,7 @@ def test_a_run_without_retries_never_exceeds_its_calls_and_leaves_less_than_one_
 def test_a_run_that_fits_is_never_stopped(concurrency: int, work: int, seed: int) -> None:
     random = Random(seed)
     draw = lambda: Cost(calls=random.randint(1, 11), tokens=random.uniform(0, 2_000))  # noqa: E731
-    budget = Budget(max_calls=11 * work + 11, max_tokens=10_000 * (work + 1), max_seconds=1.0)
+    budget = Settings(max_calls=11 * work + 11, max_tokens=10_000 * (work + 1), max_seconds=1.0)
     run = Run(budget, TRIAL, draw, random, concurrency, work)
 
     run.play()
@@ -145,7 +146,7 @@ def test_the_cost_exceeds_its_limit_by_little_and_leaves_little_whatever_was_for
     random = Random(seed)
     draw = lambda: Cost(calls=random.randint(2, 11), cost_usd=random.uniform(0.5, 1.5))  # noqa: E731
     bound = Cost(calls=11, cost_usd=forecast_is_off_by)
-    run = Run(Budget(max_cost_usd=300.0), bound, draw, random, concurrency, work=10**6)
+    run = Run(Settings(max_cost_usd=300.0), bound, draw, random, concurrency, work=10**6)
 
     run.play()
 
@@ -156,7 +157,7 @@ def test_the_cost_exceeds_its_limit_by_little_and_leaves_little_whatever_was_for
 def test_the_reason_says_what_is_spent_and_what_the_next_trial_may_take() -> None:
     used = {"user": Usage(calls=90), "judge": Usage(calls=3, ended_calls=3)}
 
-    answer = spending(Budget(max_calls=100), used).admits(in_flight=0, finished=9)
+    answer = spending(Settings(max_calls=100), used).admits(in_flight=0, finished=9)
 
     assert answer == "max_calls of 100 is reached (96 spent; the next trial may take 11)"
 
@@ -165,25 +166,25 @@ def test_the_reason_says_what_is_spent_and_what_the_next_trial_may_take() -> Non
     ("budget", "used", "said"),
     [
         (
-            Budget(max_tokens=10_000),
+            Settings(max_tokens=10_000),
             Usage(prompt_tokens=8_000, completion_tokens=1_000),
             "max_tokens of 10,000 is reached (9,000 spent; the next trial may take 1,125)",
         ),
         (
-            Budget(max_cost_usd=1.0),
+            Settings(max_cost_usd=1.0),
             Usage(cost_usd=0.96),
             "max_cost_usd of $1.00 is reached ($0.96 spent; the next trial may take $0.12)",
         ),
     ],
 )
 def test_tokens_and_cost_of_the_next_trial_are_the_mean_so_far_and_a_quarter(
-    budget: Budget, used: Usage, said: str
+    budget: Settings, used: Usage, said: str
 ) -> None:
     assert spending(budget, {"user": used}).admits(in_flight=0, finished=10) == said
 
 
 def test_before_a_trial_has_ended_it_is_the_forecast_that_counts() -> None:
-    asked = spending(Budget(max_tokens=10_000))
+    asked = spending(Settings(max_tokens=10_000))
 
     answers = [asked.admits(in_flight=in_flight, finished=0) for in_flight in range(11)]
 
@@ -193,12 +194,12 @@ def test_before_a_trial_has_ended_it_is_the_forecast_that_counts() -> None:
 def test_what_rubrics_took_is_not_in_the_mean_of_trials() -> None:
     used = {"rubric": Usage(prompt_tokens=8_000), "user": Usage(prompt_tokens=1_000)}
 
-    assert spending(Budget(max_tokens=10_000), used).admits(in_flight=0, finished=10) == "go"
+    assert spending(Settings(max_tokens=10_000), used).admits(in_flight=0, finished=10) == "go"
 
 
 def test_calls_are_kept_for_rubrics_that_are_still_to_be_written() -> None:
     left = [15]
-    asked = spending(Budget(max_calls=25), rubrics_left=lambda: left[0])
+    asked = spending(Settings(max_calls=25), rubrics_left=lambda: left[0])
 
     before = asked.admits(in_flight=0, finished=0)
     left[0] = 14
@@ -212,7 +213,7 @@ def test_calls_are_kept_for_rubrics_that_are_still_to_be_written() -> None:
 
 def test_calls_are_kept_for_controls_that_are_still_to_be_shown() -> None:
     left = [3]
-    asked = spending(Budget(max_calls=14), rubrics_left=lambda: 1, controls_left=lambda: left[0])
+    asked = spending(Settings(max_calls=14), rubrics_left=lambda: 1, controls_left=lambda: left[0])
 
     before = asked.admits(in_flight=0, finished=0)
     left[0] = 2
@@ -222,7 +223,7 @@ def test_calls_are_kept_for_controls_that_are_still_to_be_shown() -> None:
 
 
 def test_no_trial_waits_for_time_that_is_over() -> None:
-    answer = spending(Budget(max_seconds=60), seconds=60.4).admits(in_flight=3, finished=2)
+    answer = spending(Settings(max_seconds=60), seconds=60.4).admits(in_flight=3, finished=2)
 
     assert answer == "max_seconds of 60 is reached (60 spent)"
 
@@ -230,25 +231,27 @@ def test_no_trial_waits_for_time_that_is_over() -> None:
 def test_no_budget_admits_everything() -> None:
     used = {"user": Usage(calls=10**9, cost_usd=1e9)}
 
-    assert spending(Budget(), used, seconds=1e9).admits(in_flight=50, finished=1) == "go"
+    assert spending(Settings(), used, seconds=1e9).admits(in_flight=50, finished=1) == "go"
 
 
 @pytest.mark.parametrize(
     ("budget", "rubrics", "said"),
     [
-        (Budget(max_calls=10), 0, "max_calls: 10 cannot pay one trial, which may take 11; "),
-        (Budget(max_calls=12), 2, "max_calls: 12 cannot pay one trial, which may take 11 after rubrics and controls"),
-        (Budget(max_tokens=999), 0, "max_tokens: 999 cannot pay one trial, which may take 1,000; "),
-        (Budget(max_cost_usd=0.04), 0, r"max_cost_usd: \$0.0400 cannot pay one trial, which may take \$0.0500; "),
+        (Settings(max_calls=10), 0, "max_calls: 10 cannot pay one trial, which may take 11; "),
+        (Settings(max_calls=12), 2, "max_calls: 12 cannot pay one trial, which may take 11 after rubrics and controls"),
+        (Settings(max_tokens=999), 0, "max_tokens: 999 cannot pay one trial, which may take 1,000; "),
+        (Settings(max_cost_usd=0.04), 0, r"max_cost_usd: \$0.0400 cannot pay one trial, which may take \$0.0500; "),
     ],
 )
-def test_a_budget_that_cannot_pay_one_trial_is_refused_before_any_call(budget: Budget, rubrics: int, said: str) -> None:
+def test_a_budget_that_cannot_pay_one_trial_is_refused_before_any_call(
+    budget: Settings, rubrics: int, said: str
+) -> None:
     with pytest.raises(DefinitionError, match=said):
         spending(budget, rubrics_left=lambda: rubrics).check()
 
 
 def test_a_budget_that_is_spent_already_is_not_refused_because_nothing_may_be_left_to_pay() -> None:
-    asked = spending(Budget(max_calls=13), {"user": Usage(calls=13)}, rubrics_left=lambda: 2)
+    asked = spending(Settings(max_calls=13), {"user": Usage(calls=13)}, rubrics_left=lambda: 2)
 
     asked.check()
 
@@ -257,14 +260,15 @@ def test_a_budget_that_is_spent_already_is_not_refused_because_nothing_may_be_le
 
 def test_a_limit_on_the_cost_is_refused_where_a_price_is_not_known() -> None:
     with pytest.raises(DefinitionError, match="max_cost_usd: no price is known for a/b, c/d; use max_calls or"):
-        spending(Budget(max_cost_usd=100.0)).check(["a/b", "c/d"])
+        spending(Settings(max_cost_usd=100.0)).check(["a/b", "c/d"])
 
-    spending(Budget(max_calls=100)).check(["a/b", "c/d"])
+    spending(Settings(max_calls=100)).check(["a/b", "c/d"])
 
 
 def test_a_budget_is_set_where_it_has_any_limit() -> None:
-    assert not Budget().is_set
-    assert all(Budget(**{name: 1}).is_set for name in ("max_calls", "max_tokens", "max_cost_usd", "max_seconds"))
+    assert not Settings().has_budget
+    limited = [Settings(max_calls=1), Settings(max_tokens=1), Settings(max_cost_usd=1), Settings(max_seconds=1)]
+    assert all(each.has_budget for each in limited)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from simeval.core.run_records import Usage, total
-from simeval.engine.plans.budget import Cost
-from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, CostForecast, forecast
+from simeval.engine.plans.cost_forecast import LEVEL_TOKENS, MESSAGE_TOKENS, Cost, CostForecast, forecast
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator, SuccessRateEvaluator
 from simeval.models.protocol.prompt_texts import all_prompts
