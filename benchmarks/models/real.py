@@ -21,9 +21,8 @@ from simeval.core.setting_field import WritingStyleConfig
 from simeval.core.settings import RetryConfig, Settings
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Request
+from simeval.models.protocol.model import LEVELS, Reply, Request
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.registry import Models
 from tests.support.real_model import NAME, real_model
 

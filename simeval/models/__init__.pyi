@@ -8,11 +8,11 @@ from .protocol.model import Completion as Completion
 from .protocol.model import Encoder as Encoder
 from .protocol.model import Model as Model
 from .protocol.model import ModelKind as ModelKind
+from .protocol.model import Reply as Reply
 from .protocol.model import Request as Request
 from .protocol.model import SharedModel as SharedModel
 from .protocol.prompt_texts import Prompt as Prompt
 from .protocol.prompts import RubricRequest as RubricRequest
-from .protocol.replies import Reply as Reply
 from .providers.endpoints import Endpoint as Endpoint
 from .providers.litellm_model import LiteLLMModel as LiteLLMModel
 from .providers.offline import OfflineModel as OfflineModel

@@ -24,9 +24,8 @@ from simeval.core.run_records import Ledger, ReplyRecord
 from simeval.core.setting_field import RetryConfig
 from simeval.core.waits import LONGEST_RETRY_AFTER, Attempts, Stage, Waits, retrying
 from simeval.errors import MalformedReply, ModelError, ModelUnusable
-from simeval.models.protocol.lenient_json import answer_in
-from simeval.models.protocol.model import LIMIT, Completion, Request, SharedModel
-from simeval.models.protocol.replies import Reply, read_reply
+from simeval.models.protocol.lenient_json import answer_in, read_reply
+from simeval.models.protocol.model import LIMIT, Completion, Reply, Request, SharedModel
 
 LEAST_MASS = 0.5  # of all probability; where labels have less, the first token is another, such as a space
 

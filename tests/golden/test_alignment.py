@@ -21,7 +21,7 @@ from simeval.extras.brand.sessions import session_mean
 from simeval.extras.brand.stability import Stability
 from simeval.extras.brand.traits import TraitsModel
 from simeval.models.caller import Caller
-from simeval.models.protocol.replies import read_reply
+from simeval.models.protocol.lenient_json import read_reply
 from simeval.scorers.base import Scorer
 from simeval.scorers.returned import weighted
 from simeval.scorers.text.phrases import Phrases, read

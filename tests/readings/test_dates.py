@@ -10,8 +10,8 @@ from simeval import AppResponse, Expectation, ProportionEvaluator, ScenarioTest,
 from simeval.core.conversation import Message
 from simeval.core.filling import dated, day_of
 from simeval.errors import DefinitionError
+from simeval.models.protocol.model import Reply
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, LabelGradeRequest, LabelRulingRequest
-from simeval.models.protocol.replies import Reply
 from simeval.testing import ScriptedModel
 from tests.support.suites import SUCCESS, Engine, good_app
 

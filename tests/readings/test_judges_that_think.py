@@ -7,10 +7,9 @@ import pytest
 from simeval import AppResponse, Expectation, RetryConfig
 from simeval.errors import MalformedReply
 from simeval.models.caller import Caller, read_choice
-from simeval.models.protocol.lenient_json import answer_in
-from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.lenient_json import answer_in, read_reply
+from simeval.models.protocol.model import Completion, Grade, PlainReply, Request, UserReply
 from simeval.models.protocol.prompts import ChatRequest, LabelRulingRequest
-from simeval.models.protocol.replies import Grade, PlainReply, UserReply, read_reply
 from simeval.testing import ScriptedModel
 from tests.support.doubles import any_request
 from tests.support.suites import SUCCESS, Engine, scenario

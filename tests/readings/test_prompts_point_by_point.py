@@ -7,9 +7,9 @@ import pytest
 from simeval import Engine, Expectation, ScenarioResult, ScenarioTest, SuccessRateEvaluator
 from simeval.core.trial import NOT_IN_SCENARIO, Score
 from simeval.errors import MalformedReply
+from simeval.models.protocol.lenient_json import read_reply
 from simeval.models.protocol.prompt_texts import built_in
 from simeval.models.protocol.prompts import GradeRequest, UserTurn
-from simeval.models.protocol.replies import read_reply
 from simeval.testing import ScriptedModel, user_reply
 from tests.support.records import conversation
 

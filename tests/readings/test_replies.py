@@ -7,7 +7,8 @@ import pytest
 
 from simeval.errors import MalformedReply
 from simeval.extras.brand.safety import SafetyRating
-from simeval.models.protocol.replies import Grade, OpeningReply, Reply, RubricReply, UserReply, read_reply
+from simeval.models.protocol.lenient_json import read_reply
+from simeval.models.protocol.model import Grade, OpeningReply, Reply, RubricReply, UserReply
 from simeval.scorers.llm.base import Claims, OneToFive, Ruling, Share, rulings_of
 from simeval.scorers.llm.criteria import rulings_on
 

@@ -10,9 +10,8 @@ from simeval.core.run_records import Ledger
 from simeval.core.settings import Settings
 from simeval.errors import ModelError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Completion
+from simeval.models.protocol.model import Completion, Grade, PlainReply
 from simeval.models.protocol.prompts import ChatRequest
-from simeval.models.protocol.replies import Grade, PlainReply
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 from simeval.models.registry import Models

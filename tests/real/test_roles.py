@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from simeval.core.conversation import Message
-from simeval.models.protocol.model import Request
+from simeval.models.protocol.model import LEVELS, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS
 from tests.real.conftest import Make
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]

@@ -8,8 +8,8 @@ from simeval.core.conversation import Message
 from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
 from simeval.errors import ModelError
+from simeval.models.protocol.model import UserReply
 from simeval.models.protocol.prompts import ChatRequest, UserTurn
-from simeval.models.protocol.replies import UserReply
 from simeval.models.registry import Models
 from tests.real.conftest import Make
 from tests.real.test_roles import SITUATION

@@ -11,7 +11,7 @@ from simeval import (
     scorer,
 )
 from simeval.datasets.dataset import Dataset, Example, check_dataset
-from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.model import Reply
 from simeval.results.experiment import ExperimentResult
 from simeval.scorers.llm.base import ModelScorer
 

@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from simeval.core.trial import Score
 from simeval.extras.online.evaluator import OnlineEvaluator
-from simeval.models.protocol.replies import Grade
+from simeval.models.protocol.model import Grade
 from simeval.scorers.base import Scorer, scorer
 from simeval.scorers.llm.base import ModelScorer
 

@@ -10,10 +10,9 @@ from simeval.core.settings import Settings
 from simeval.core.trial import MOST_ANEW
 from simeval.engine.plans.scenario_plan import Measure, ScenarioPlan, rubric_requests
 from simeval.errors import DefinitionError
-from simeval.models.protocol.model import Request, is_embedded
+from simeval.models.protocol.model import LEVELS, Reply, Request, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Reply
 from simeval.models.provider_table import Price, price_of
 from simeval.scorers.llm.judge import kinds_for
 from simeval.suites.planning import plan_suite

@@ -10,9 +10,9 @@ from simeval.core.logs import log
 from simeval.core.trial import Trial, TrialConversation
 from simeval.engine.users.state import UserFault, asked_for
 from simeval.models.caller import Caller
+from simeval.models.protocol.model import AuditReply
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest
-from simeval.models.protocol.replies import AuditReply
 from simeval.suites.scenario import ScenarioTest
 
 

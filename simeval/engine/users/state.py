@@ -53,8 +53,8 @@ from simeval.core.phrases import (
 )
 from simeval.core.wording import agrees, asks, hands_over, meaningful_topics, promises, topics, words
 from simeval.errors import WorldError
+from simeval.models.protocol.model import NOT_KNOWN, Status, UserReply
 from simeval.models.protocol.prompts import was_asked_before
-from simeval.models.protocol.replies import NOT_KNOWN, Status, UserReply
 from simeval.suites.scenario import ScenarioTest
 
 PATIENCE = (3, 6)  # turns without progress that a person bears, at least and at most

@@ -15,10 +15,9 @@ from simeval.evaluators.scores import SUCCESS_RATING
 from simeval.extras.judge_test.cases import REPEATS, Case, JudgeCheck, checks, grade_request, pairs, repeated
 from simeval.extras.judge_test.material import Situation
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Model, is_embedded
+from simeval.models.protocol.model import Grade, Model, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.protocol.prompts import GradeRequest
-from simeval.models.protocol.replies import Grade
 from simeval.models.registry import Models
 from simeval.scorers.llm.judge import at_once, repeat_seed
 from simeval.scorers.llm.preference import Preference

@@ -33,10 +33,9 @@ from simeval.extras.judge_test import material
 from simeval.extras.judge_test.cases import REPEATS, canaries, grade_request
 from simeval.extras.judge_test.licences import change_in, forms_of
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import is_embedded
+from simeval.models.protocol.model import Grade, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import GradeRequest
-from simeval.models.protocol.replies import Grade
 from simeval.scorers.llm.judge import at_once, repeat_seed
 
 DRAWS = 9999

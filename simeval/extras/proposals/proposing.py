@@ -15,10 +15,9 @@ from simeval.core.settings import Settings
 from simeval.errors import DefinitionError, ModelError, ModelUnusable
 from simeval.extras.proposals.sources import Part, chosen
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Model, ModelRequest
+from simeval.models.protocol.model import Model, ModelRequest, Reply, Text, json_object
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts, built_in
 from simeval.models.protocol.prompts import chat_of, tagged
-from simeval.models.protocol.replies import Reply, Text, json_object
 from simeval.models.registry import Models
 from simeval.scorers.llm.judge import at_once
 

@@ -18,7 +18,7 @@ from simeval.core.trial import Failure, Score, TrialResult
 from simeval.engine.plans.definition_changes import OF_EXPECTATIONS, OF_SCENARIOS
 from simeval.engine.plans.fingerprint import CRITERIA_PROMPTS, JUDGE_PROMPTS
 from simeval.engine.users.state import Progress, read_state
-from simeval.models.protocol.model import ModelRequest, is_embedded
+from simeval.models.protocol.model import ModelRequest, Reply, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt, built_in, tokens_in
 from simeval.models.protocol.prompts import (
     CriteriaRequest,
@@ -27,7 +27,6 @@ from simeval.models.protocol.prompts import (
     LabelRulingRequest,
     UserTurn,
 )
-from simeval.models.protocol.replies import Reply
 from simeval.scorers.llm.judge import level_label
 
 Rubric = Mapping[str, str]  # the texts of levels by their ratings

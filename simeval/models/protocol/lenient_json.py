@@ -1,4 +1,4 @@
-"""JSON as models write it: objects are found anywhere in a text, and their form is repaired, never a value.
+"""Replies as models write them: JSON is found anywhere in a text, and its form is repaired, never a value.
 
 It accepts comments, extra commas, other kinds of quotes, keys and words without any, Python's True and None, and an
 object whose last braces are missing if nothing was cut. It refuses any text that may be read in two ways: a quote
@@ -15,10 +15,14 @@ A tag within a JSON object, or in quotes, is only mentioned.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar, cast
+
+from pydantic import ValidationError
 
 from simeval.errors import MalformedReply
+from simeval.models.protocol.model import PlainReply, Reply
 
 MOST_TAGS = 50  # looked at in one reply
 
@@ -55,6 +59,12 @@ _ESCAPE = re.compile(r"""\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|('))?|\"""")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "none": None}
 _FENCE = "```"
+_SENTENCE_END = re.compile(r"[.!?…؟]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』）]*|[.!?…؟]+[\"'”’»)\]]*\Z|\S(?=[ \t]*\n)")
+LONGEST_REPLY = 200_000  # characters; a longer reply is refused unread
+R = TypeVar("R", bound=Reply)
+_FLAGS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
+_SHARE = re.compile(r"\+?(\d+(?:\.\d+)?)(?:\s*(?:/|out\s+of|of)\s*(\d+(?:\.0+)?))?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s_-]+")
 
 
 class Found(NamedTuple):
@@ -259,3 +269,151 @@ def _unwrapped(answer: str) -> str:
     answer = _TOKENS.sub("", answer)
     found = _ANSWER.match(answer)
     return (found[2] if found else answer).strip()
+
+
+def read_reply(
+    text: str,
+    kind: type[R],
+    *,
+    model: str,
+    quoted_texts: Sequence[str] = (),
+    was_cut: bool = False,
+    was_filtered: bool = False,
+) -> R:
+    """Find the JSON object in a model's reply and validate it as `kind`.
+
+    The object may be in a code fence or among other text; the model's thoughts before it are ignored. Its form may be
+    repaired, never a value. If several objects are valid, they must be equal. One that occurs in `quoted_texts`, the
+    app's texts shown to the model, is a quotation and no reply. Plain text that was cut before its end looks like a
+    whole one, so `was_cut` marks it: it counts up to its last sentence. A text that a filter has withheld in part
+    counts for nothing. Raises MalformedReply otherwise: nothing is clamped, completed or guessed.
+    """
+    if len(text) > LONGEST_REPLY:
+        raise MalformedReply(model, problem=f"a reply of {len(text)} characters", reply=text)
+    said = answer_in(text, model)
+    if issubclass(kind, PlainReply):
+        return cast("R", _read_plain(said, kind, model, was_cut=was_cut, was_filtered=was_filtered))
+    quoted = [reply for each in quoted_texts if "{" in each for reply in _replies(each, kind)]
+    valid: list[R] = []
+    problem = "no JSON object"
+    for found in objects_in(_unquoted(said), was_cut=was_cut or was_filtered):
+        if found.value is None:  # a quotation of a broken object is not the reply
+            raise MalformedReply(model, problem="no JSON object that is whole", reply=text)
+        try:
+            reply = _validated(found.value, kind)
+        except ValueError as error:
+            problem = _problem_of(error)
+            continue
+        if reply in quoted:
+            problem = "no JSON object of its own, only one that it was shown"
+        elif reply not in valid:
+            valid.append(reply)
+    if len(valid) == 1:
+        return valid[0]
+    if valid:
+        problem = f"{len(valid)} JSON objects that contradict one another"
+    raise MalformedReply(model, problem=problem, reply=text)
+
+
+def _read_plain(text: str, kind: type[PlainReply], model: str, *, was_cut: bool, was_filtered: bool) -> PlainReply:
+    whole = text
+    if (was_cut or was_filtered) and not kind.is_whole(text):
+        ends = [] if was_filtered else [found.end() for found in _SENTENCE_END.finditer(text)]
+        if not ends:
+            raise MalformedReply(model, problem="a message that was cut", reply=text)
+        whole = text[: ends[-1]]
+    try:
+        return kind.read(whole)
+    except ValidationError:
+        raise MalformedReply(model, problem="an empty reply", reply=text) from None
+
+
+def _replies(text: str, kind: type[R]) -> Iterator[R]:
+    for found in objects_in(text):
+        with suppress(ValueError):
+            yield _validated(found.value, kind)
+
+
+def _unquoted(text: str) -> str:
+    """Return a text that is itself a JSON string of an object as that object."""
+    if not (text.lstrip().startswith('"') and "{" in text):
+        return text
+    try:
+        inner = json.loads(text)
+    except ValueError:
+        return text
+    return inner if isinstance(inner, str) else text
+
+
+def _problem_of(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return f"field {field!r}: {first['msg']}" if field else first["msg"]
+
+
+def _validated(found: dict[str, Any] | None, kind: type[R]) -> R:
+    """Return an object as `kind`: as it is, else in the form that the schema asks for. Raises ValueError."""
+    schema = getattr(kind, "json_schema", {})
+    try:
+        reply = kind.model_validate(found)
+    except ValidationError:
+        if not (found and schema):
+            raise
+        return kind.model_validate(_formed(_inner(found, schema), schema))
+    if found and not found.keys() <= kind.__pydantic_fields__.keys():
+        _named(found, schema.get("properties", {}))  # refuses one with a doubled key
+    return reply
+
+
+def _inner(found: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object that is all there is in another, which has a name that is not asked for."""
+    [(name, inner), *others] = found.items()
+    asked = {_folded(each) for each in schema.get("properties", ())}
+    return found if others or not isinstance(inner, dict) or _folded(name) in asked else inner
+
+
+def _formed(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a value in the form of a schema, if it means the same in another: "9/10", "Yes", {"Score": 9}."""
+    if options := schema.get("anyOf"):
+        may_be_null = any(option.get("type") == "null" for option in options)
+        is_null = may_be_null and isinstance(value, str) and value.strip().lower() in ("null", "none")
+        return None if is_null else _formed(value, options[0])
+    if isinstance(value, dict):
+        return _named(value, schema.get("properties", {}))
+    if isinstance(value, list):
+        return [_formed(each, schema.get("items", {})) for each in value]
+    if not isinstance(value, str):
+        return value
+    if schema.get("type") in ("number", "integer"):
+        return _number(value, schema.get("maximum"))
+    if schema.get("type") == "boolean":
+        return _FLAGS.get(value.strip().lower(), value)
+    return next((each for each in schema.get("enum", ()) if _folded(each) == _folded(value)), value)
+
+
+def _named(found: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys as they are asked for. Raises ValueError where two of them are one."""
+    names = {_folded(name): name for name in properties}
+    made: dict[str, Any] = {}
+    for key, value in found.items():
+        name = names.get(_folded(key), key)
+        if name in made:
+            raise ValueError(f"field {name!r} is there twice")
+        made[name] = _formed(value, properties.get(name, {}))
+    return made
+
+
+def _number(text: str, most: float | None) -> Any:
+    """Return the number that a text is, such as "9" or "9 out of 10" on a scale to 10; else the text."""
+    found = _SHARE.fullmatch(text.strip())
+    if found is None or (found[2] and float(found[2]) != most):
+        return text
+    if isinstance(text, Unended) and (most is None or float(text) * 10 <= most):
+        return text  # 1 may be the beginning of 10
+    return float(found[1]) if "." in found[1] else int(found[1])
+
+
+def _folded(name: str) -> str:
+    return _BETWEEN.sub("_", name.strip().casefold())

@@ -1,17 +1,225 @@
-"""The interface of a language model: a name, and a method that completes requests."""
+"""The interface of a language model: a name, a method that completes requests, and the forms of its replies."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, runtime_checkable
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from simeval.core import seeds
-from simeval.core.conversation import ChatMessage
-from simeval.models.protocol.replies import Reply
+from simeval.core.conversation import ChatMessage, UserFaultKind
+from simeval.core.judging import equal_levels
+from simeval.core.trial import MEETS_FROM
+
+LEVELS = tuple(str(level) for level in range(1, 11))
+
+Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
 
 LIMIT, TEMPERATURE = "max_tokens", "temperature"  # options
 OFFLINE_PREFIX = "offline/"  # of the embedded models
 WARM = 0.5  # the least temperature of a further try: at 0 a server repeats itself, whatever the seed
+
+
+def _says_something(reasoning: str) -> str:
+    if not any(map(str.isalpha, reasoning)):
+        raise ValueError("it says nothing: there is no letter in it")
+    return reasoning
+
+
+Reasoning = Annotated[Text, AfterValidator(_says_something)]
+
+
+class Reply(BaseModel):
+    """A form that a model must answer in; it is shown the `json_schema`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    json_schema: ClassVar[Mapping[str, Any]]
+
+
+def json_object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of an object that has exactly these fields."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+Status = Literal["open", "no_progress", "satisfied", "handed_off", "gave_up", "not_known"]
+STAYING: tuple[Status, ...] = ("open", "no_progress")
+NOT_KNOWN: Status = "not_known"
+
+
+class UserReply(Reply):
+    """A simulated user's opinion of the app's answer, and its next message.
+
+    The message may be empty if the user leaves: satisfied, handed over to somebody else, because it gives up, or
+    because it is asked for something that it does not know.
+    """
+
+    status: Status
+    message: Annotated[str, StringConstraints(strict=True, strip_whitespace=True)]
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        status={"type": "string", "enum": list(get_args(Status))}, message={"type": "string"}
+    )
+    staying: ClassVar[Collection[Status]] = STAYING  # statuses that require a message
+
+    @field_validator("message")
+    @classmethod
+    def _says_something(cls, message: str, info: Any) -> str:
+        if not message and info.data.get("status", "open") in cls.staying:
+            raise ValueError("an empty message cannot continue the conversation")
+        return message
+
+
+class StayingReply(UserReply):
+    """The same of a user who cannot leave now, as the app waits for an answer: in any case it writes something."""
+
+    staying: ClassVar[Collection[Status]] = get_args(Status)
+
+
+class StuckReply(StayingReply):
+    """The same of a user who was asked before: it may leave because of something that it does not know."""
+
+    staying: ClassVar[Collection[Status]] = tuple(each for each in get_args(Status) if each != NOT_KNOWN)
+
+
+class OpeningReply(StayingReply):
+    """The first message of a simulated user; there is nothing yet to find good or bad."""
+
+    status: Status = "open"
+
+
+class AttackReply(OpeningReply):
+    """A simulated attacker's next message."""
+
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(message={"type": "string", "minLength": 1})
+
+
+class PlainReply(UserReply):
+    """A simulated user's next message as plain text, with a mark if the user leaves; nothing else can be wrong."""
+
+    marks: ClassVar[Mapping[str, Status]] = {
+        "[END]": "satisfied",
+        "[GIVE UP]": "gave_up",
+        "[HANDED OVER]": "handed_off",
+        "[NOT KNOWN]": NOT_KNOWN,
+    }
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return a model's text up to the first mark, or until it goes on to speak for the other side."""
+        found = _MARK.search(text)
+        said = _FENCE_MARK.sub("", _OTHER_SIDE.split(text[: found.start()] if found else text)[0])
+        said = _OWN_LABEL.sub("", said.strip()).strip()
+        if len(said) > 1 and said[0] + said[-1] in ('""', "“”"):
+            said = said[1:-1]
+        mark = f"[{' '.join(found[1].upper().split())}]" if found else ""
+        return cls.model_validate({"status": cls.marks.get(mark, "open"), "message": said})
+
+    @classmethod
+    def is_whole(cls, text: str) -> bool:
+        """Return whether the message ends before the text does: by a mark, or with words of the other side."""
+        return bool(_MARK.search(text) or _OTHER_SIDE.search(text))
+
+
+class PlainStayingReply(PlainReply):
+    """The same of a user who cannot leave now: marks are ignored."""
+
+    marks: ClassVar[Mapping[str, Status]] = {}
+
+
+class PlainStuckReply(PlainReply):
+    """The same of a user who was asked before: one of the marks counts."""
+
+    marks: ClassVar[Mapping[str, Status]] = {"[NOT KNOWN]": NOT_KNOWN}
+
+
+_MARK = re.compile(r"\[\s*(END|GIVE\s+UP|HANDED\s+OVER|NOT\s+KNOWN)\s*\]", re.IGNORECASE)
+_FENCE_MARK = re.compile(r"\[/?[0-9a-f]{8}\]")  # which a weak model repeats
+_OTHER_SIDE = re.compile(r"(?im)^\s*(?:assistant|chatbot|bot|ai)\s*:")
+_OWN_LABEL = re.compile(r"(?i)\A(?:user|customer|me|person)\s*:")
+
+
+class Grade(Reply):
+    """A judge's rating of one conversation, with its reasons first so that they come before the number.
+
+    None means that the conversation does not show whether the expectation is met. `message` is the number of the
+    assistant's message that the rating rests on; a prompt in place of simeval's need not ask for it.
+    """
+
+    reasoning: Reasoning
+    message: int | None = None
+    score: Annotated[float, Field(strict=True, ge=1, le=10, allow_inf_nan=False)] | None
+    numbers: ClassVar[Collection[int] | None] = None  # of the assistant's messages; None if nobody looks them up
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        reasoning={"type": "string"},
+        message={"type": "integer", "minimum": 1},
+        # llama.cpp's grammars hold bounds of integers only
+        score={"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, {"type": "null"}]},
+    )
+
+    @model_validator(mode="after")
+    def _rests_on_a_message(self) -> Self:
+        if self.numbers is None or "message" not in self.model_fields_set or self.message in self.numbers:
+            return self
+        if self.message is None and (self.score is None or self.score < MEETS_FROM):
+            return self
+        raise ValueError(f"message {self.message} is none of the assistant's")
+
+
+@lru_cache(maxsize=1_000)  # conversations of one length are looked up alike
+def grade_on(assistants: tuple[int, ...]) -> type[Grade]:
+    """Return the rating of a conversation whose messages with these numbers are the assistant's."""
+
+    class GradeOnConversation(Grade):
+        numbers: ClassVar[Collection[int] | None] = frozenset(assistants)
+
+    return GradeOnConversation
+
+
+class RubricReply(Reply):
+    """The ten levels of a rubric, from 1 (worst) to 10 (best), no two with the same meaning; and two near misses.
+
+    A rubric without usable near misses is a rubric all the same.
+    """
+
+    levels: Mapping[str, Text]
+    near_misses: tuple[str, ...] = ()
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        levels=json_object(**{level: {"type": "string"} for level in LEVELS}),
+        near_misses=json_object(**{number: {"type": "string"} for number in ("1", "2")}),
+    )
+
+    @field_validator("near_misses", mode="before")
+    @classmethod
+    def _texts(cls, found: object) -> tuple[str, ...]:
+        listed = [*found.values()] if isinstance(found, Mapping) else found
+        return tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
+
+    @field_validator("levels")
+    @classmethod
+    def _ten(cls, levels: Mapping[str, str]) -> Mapping[str, str]:
+        if set(levels) != set(LEVELS):
+            raise ValueError(f"levels must be exactly {', '.join(LEVELS)}")
+        if same := equal_levels({level: levels[level] for level in LEVELS}):
+            raise ValueError(f"levels {same[0]} and {same[1]} say the same; each must differ from the others")
+        return {level: levels[level] for level in LEVELS}
+
+
+class AuditReply(Reply):
+    """An auditor's findings on a simulated user: its reasons first, then the faults, none if it did its part."""
+
+    reasoning: Text
+    faults: tuple[UserFaultKind, ...]
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        reasoning={"type": "string"},
+        faults={"type": "array", "items": {"type": "string", "enum": list(get_args(UserFaultKind))}},
+    )
 
 
 class Request(Protocol):

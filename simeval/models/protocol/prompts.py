@@ -20,21 +20,11 @@ from simeval.core.filling import day_of, in_words
 from simeval.core.setting_field import UserFormat
 from simeval.core.trial import ControlKind
 from simeval.models.protocol import prompt_texts
-from simeval.models.protocol.model import ModelRequest
-from simeval.models.protocol.prompt_texts import (
-    Excerpt,
-    Prompt,
-    beginning_and_end,
-    built_in,
-    end_state,
-    excerpt,
-    texts_of,
-    tool_name,
-)
-from simeval.models.protocol.replies import (
+from simeval.models.protocol.model import (
     AttackReply,
     AuditReply,
     Grade,
+    ModelRequest,
     OpeningReply,
     PlainReply,
     PlainStayingReply,
@@ -45,6 +35,16 @@ from simeval.models.protocol.replies import (
     StuckReply,
     UserReply,
     grade_on,
+)
+from simeval.models.protocol.prompt_texts import (
+    Excerpt,
+    Prompt,
+    beginning_and_end,
+    built_in,
+    end_state,
+    excerpt,
+    texts_of,
+    tool_name,
 )
 
 CONVERSATION = "<conversation>"

@@ -11,8 +11,7 @@ from pydantic import Field, field_validator
 
 from simeval.core.conversation import ChatMessage
 from simeval.errors import ModelError
-from simeval.models.protocol.model import Completion, Encoder, ModelRequest, Request
-from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.model import Completion, Encoder, ModelRequest, Reply, Request
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
 

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from simeval.core.conversation import ChatMessage
 from simeval.errors import DefinitionError, ModelError
-from simeval.models.protocol.model import ModelRequest, Request
-from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.model import ModelRequest, Reply, Request
 from simeval.models.providers.litellm_model import LiteLLMModel, open_session
 from simeval.models.providers.openai_compatible import COMPATIBLE_PREFIX, CompatibleModel
 

@@ -20,7 +20,7 @@ from simeval.core.languages import first_person, language_of
 from simeval.core.phrases import content_stems, has, typed
 from simeval.core.validation import closest
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.protocol.model import OFFLINE_PREFIX, Completion, Request
+from simeval.models.protocol.model import OFFLINE_PREFIX, Completion, Request, Status
 from simeval.models.protocol.prompts import (
     AttackTurn,
     ChatRequest,
@@ -29,7 +29,6 @@ from simeval.models.protocol.prompts import (
     RubricRequest,
     UserTurn,
 )
-from simeval.models.protocol.replies import Status
 
 LONG_WORD = 4  # letters: shorter ones are not compared with the context
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from simeval.core.redaction import read_address, shown
 from simeval.errors import ModelErrorKind, ModelUnusable
-from simeval.models.protocol.model import LIMIT, Request
-from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.model import LIMIT, Reply, Request
 
 LONGEST_CACHED = 10_000  # characters of a text that is encoded once
 UNAUTHORIZED = 401  # no call with this key can succeed

@@ -13,10 +13,9 @@ from simeval.core.run_records import Ledger
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Model, ModelKind, ModelRequest, Request
+from simeval.models.protocol.model import Model, ModelKind, ModelRequest, Reasoning, Reply, Request, Text
 from simeval.models.protocol.prompt_texts import DATA_NOTICE
 from simeval.models.protocol.prompts import escaped
-from simeval.models.protocol.replies import Reasoning, Reply, Text
 from simeval.models.registry import Models
 from simeval.scorers.base import Callers, ColumnScorer, Scorer
 

@@ -21,9 +21,9 @@ from simeval.core.setting_field import CriteriaCalls, JudgeReply
 from simeval.core.trial import ControlKind, Preparation, Rating, Score
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
+from simeval.models.protocol.model import Reasoning, Reply
 from simeval.models.protocol.prompt_texts import Prompt, built_in, end_state
 from simeval.models.protocol.prompts import CriteriaRequest, LabelRulingRequest
-from simeval.models.protocol.replies import Reasoning, Reply
 from simeval.scorers.base import Scorer
 from simeval.scorers.llm.judge import (
     ExpectationControls,

@@ -24,7 +24,7 @@ from simeval.core.serialization import plain
 from simeval.core.validation import require, require_whole
 from simeval.datasets.dataset import Dataset, Example
 from simeval.errors import DefinitionError
-from simeval.models.protocol.replies import Reply
+from simeval.models.protocol.model import Reply
 from simeval.scorers.base import COLUMNS, conversation_columns
 from simeval.scorers.llm.base import Claims, ModelScorer, Ruling, Share, filled, places, rulings_of
 from simeval.scorers.values import canonical

@@ -37,10 +37,9 @@ from simeval.core.trial import (
 )
 from simeval.errors import CannotTell, ModelError, ModelUnusable, NotMeasured
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import is_embedded
+from simeval.models.protocol.model import RubricReply, is_embedded
 from simeval.models.protocol.prompt_texts import Excerpt, Prompt, built_in
 from simeval.models.protocol.prompts import GradeRequest, LabelGradeRequest, RubricRequest
-from simeval.models.protocol.replies import RubricReply
 from simeval.scorers.base import Scorer
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.core.waits import in_words
 from simeval.datasets.dataset import is_chat, text_of
-from simeval.models.protocol.replies import Reasoning, Reply
+from simeval.models.protocol.model import Reasoning, Reply
 from simeval.scorers.base import COLUMNS, Callers, Scorer
 from simeval.scorers.llm.graded import Graded, needed
 from simeval.stats.binomial import p_at_least

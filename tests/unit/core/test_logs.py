@@ -12,7 +12,7 @@ import pytest
 from simeval.core.logs import LOGGER, configure_logging, log, named
 from simeval.core.settings import RetryConfig
 from simeval.models.caller import Caller
-from simeval.models.protocol.replies import Grade
+from simeval.models.protocol.model import Grade
 from simeval.testing import ScriptedModel
 from tests.support.doubles import any_request, failure
 

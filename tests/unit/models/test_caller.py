@@ -10,7 +10,7 @@ from simeval.core.settings import RetryConfig
 from simeval.core.waits import LONGEST_RETRY_AFTER
 from simeval.errors import RETRYABLE, MalformedReply, ModelError, ModelErrorKind, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.protocol.replies import Grade
+from simeval.models.protocol.model import Grade
 from simeval.testing import ScriptedModel
 from tests.support.doubles import TimedModel, any_request, failure
 from tests.support.fake_clock import anyio_backend  # noqa: F401

@@ -9,9 +9,8 @@ from simeval.core.run_records import Ledger, ReplyRecord
 from simeval.core.settings import RetryConfig, Settings
 from simeval.errors import ModelError
 from simeval.models.caller import Caller, ReplyCache
-from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.model import Completion, Grade, PlainReply, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, LabelRulingRequest
-from simeval.models.protocol.replies import Grade, PlainReply
 from simeval.models.registry import Models
 from simeval.testing import ScriptedModel
 

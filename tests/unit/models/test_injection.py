@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from simeval.core.conversation import Message
 from simeval.core.settings import RetryConfig
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Completion, Request
+from simeval.models.protocol.model import Completion, Grade, Request
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest
-from simeval.models.protocol.replies import Grade
 from tests.support.doubles import LEVELS
 from tests.support.records import NOON, message
 

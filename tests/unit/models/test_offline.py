@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 from simeval.core.conversation import Message
 from simeval.core.setting_field import UserFormat, WritingStyleConfig
 from simeval.errors import DefinitionError, ModelUnusable
-from simeval.models.protocol.model import Model, Request
+from simeval.models.protocol.lenient_json import read_reply
+from simeval.models.protocol.model import (
+    LEVELS,
+    Grade,
+    Model,
+    OpeningReply,
+    PlainReply,
+    Request,
+    RubricReply,
+    UserReply,
+)
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
-from simeval.models.protocol.replies import LEVELS, Grade, OpeningReply, PlainReply, RubricReply, UserReply, read_reply
 from simeval.models.providers.offline import OfflineModel, is_negative, parts
 from tests.support.records import conversation
 

@@ -10,6 +10,7 @@ import pytest
 from simeval.core.setting_field import UserFormat
 from simeval.errors import DefinitionError
 from simeval.extras.proposals.proposing import ProposalRequest
+from simeval.models.protocol.model import LEVELS, Reply
 from simeval.models.protocol.prompt_texts import DATA_NOTICE, Prompt, all_prompts, built_in, prompt_names, source_of
 from simeval.models.protocol.prompts import (
     AttackTurn,
@@ -21,7 +22,6 @@ from simeval.models.protocol.prompts import (
     RubricRequest,
     UserTurn,
 )
-from simeval.models.protocol.replies import LEVELS, Reply
 from tests.support.records import conversation
 
 Asked = (

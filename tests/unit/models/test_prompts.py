@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.core.conversation import Message
+from simeval.models.protocol.model import Grade, RubricReply
 from simeval.models.protocol.prompts import (
     AuditRequest,
     ChatRequest,
@@ -18,7 +19,6 @@ from simeval.models.protocol.prompts import (
     UserTurn,
     render_transcript,
 )
-from simeval.models.protocol.replies import Grade, RubricReply
 from tests.support.records import conversation
 
 SPECIAL = st.text(

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.errors import MalformedReply
-from simeval.models.protocol.replies import (
+from simeval.models.protocol.lenient_json import read_reply
+from simeval.models.protocol.model import (
     LEVELS,
     AttackReply,
     Grade,
@@ -19,7 +20,6 @@ from simeval.models.protocol.replies import (
     RubricReply,
     StayingReply,
     UserReply,
-    read_reply,
 )
 from tests.support.golden import rows_of
 

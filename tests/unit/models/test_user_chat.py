@@ -13,9 +13,9 @@ from simeval.core.conversation import Message
 from simeval.core.setting_field import UserFormat
 from simeval.errors import MalformedReply
 from simeval.models.caller import Caller
+from simeval.models.protocol.model import OpeningReply, PlainReply, PlainStayingReply, StayingReply, UserReply
 from simeval.models.protocol.prompt_texts import NOTHING_SAID, Fence, seen
 from simeval.models.protocol.prompts import AttackTurn, UserTurn
-from simeval.models.protocol.replies import OpeningReply, PlainReply, PlainStayingReply, StayingReply, UserReply
 from simeval.testing import ScriptedModel
 from tests.support.records import NOON, conversation
 from tests.unit.models.test_injection import ANY_TEXT, ATTACKS

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simeval.core.conversation import Ending, Message
 from simeval.engine.users.state import PATIENCE, UserState, decide, draw_patience, read_state, takes_leave
-from simeval.models.protocol.replies import Status, UserReply
+from simeval.models.protocol.model import Status, UserReply
 from simeval.suites.scenario import ScenarioTest
 from tests.support.records import conversation
 from tests.support.suites import scenario
