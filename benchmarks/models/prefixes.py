@@ -24,9 +24,9 @@ import anyio
 import tiktoken
 
 from simeval import Engine, Expectation, ScenarioTest, SuccessRateEvaluator
-from simeval.models.provider_table import price_of
 from simeval.models.providers.litellm_model import load_litellm
 from simeval.models.providers.litellm_table import listed
+from simeval.models.registry import price_of
 from tests.support.chat_server import Body, chat_server, refused, said
 
 MODEL = "gpt-5-mini"

@@ -52,7 +52,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
 from simeval.evaluators.stopping import EXCLUDED, Taken, is_met
 from simeval.evaluators.verdicts import NO_TIME
-from simeval.models.provider_table import Price
+from simeval.models.registry import Price
 from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, SuiteResult, with_shares
 from simeval.results.text import combine
 from simeval.store.opening import as_database, load_run

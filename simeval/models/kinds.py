@@ -6,8 +6,8 @@ from typing import Any
 
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Encoder, Make, Model
-from simeval.models.provider_table import provider_of
 from simeval.models.providers.embedding import EncoderModel
+from simeval.models.registry import provider_of
 
 
 @dataclass(frozen=True, slots=True)

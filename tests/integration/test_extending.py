@@ -218,7 +218,7 @@ def add_provider(tree: Path) -> None:
     importing = "from simeval.models.protocol.model import OFFLINE_PREFIX, Make, Model, Provider"
     row = '    Provider(prefix="acme/", model=AcmeModel, chat=lambda name, _options, _seconds: AcmeModel(name)),'
     rows = {importing: "from simeval.models.providers.acme import AcmeModel", "PROVIDERS = (": row}
-    add(tree, "simeval/models/providers/acme.py", PROVIDER, "simeval/models/provider_table.py", rows)
+    add(tree, "simeval/models/providers/acme.py", PROVIDER, "simeval/models/registry.py", rows)
 
 
 @pytest.mark.parametrize("chosen", [[], ["--format", "acme"]])

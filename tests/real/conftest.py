@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from simeval.models.provider_table import provider_of
 from simeval.models.providers.litellm_model import LiteLLMModel
 from simeval.models.providers.openai_compatible import CompatibleModel
+from simeval.models.registry import provider_of
 from tests.support.real_model import NAME, is_installed, real_model
 
 Made = CompatibleModel | LiteLLMModel

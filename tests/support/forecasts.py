@@ -10,7 +10,7 @@ from simeval.engine.plans.cost_forecast import CostForecast, forecast
 from simeval.engine.plans.scenario_plan import ScenarioPlan, make_plans
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.models.protocol.prompt_texts import all_prompts
-from simeval.models.provider_table import Price
+from simeval.models.registry import Price
 from simeval.scorers.llm.judge import RubricScorer
 from simeval.suites.scenario import Expectation, ScenarioTest
 from tests.support.doubles import no_caller

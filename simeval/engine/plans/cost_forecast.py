@@ -13,7 +13,7 @@ from simeval.errors import DefinitionError
 from simeval.models.protocol.model import LEVELS, Reply, Request, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import AuditRequest, CriteriaRequest, GradeRequest, UserTurn
-from simeval.models.provider_table import Price, price_of
+from simeval.models.registry import Price, price_of
 from simeval.scorers.llm.judge import kinds_for
 from simeval.suites.planning import plan_suite
 from simeval.suites.scenario import ScenarioTest

@@ -14,7 +14,7 @@ from simeval.engine.plans.cost_forecast import Cost, canary_work, dearest_of, ju
 from simeval.engine.plans.scenario_plan import Measure, PlanWarning, RunPlan, ScorerBinder, make_measure
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Request
-from simeval.models.provider_table import Price, price_of
+from simeval.models.registry import Price, price_of
 from simeval.scorers.base import REPLAYED, Callers, Scorer, as_scorer
 from simeval.scorers.each_turn import EachTurn
 from simeval.suites.scenario import Expectation

@@ -10,7 +10,7 @@ from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator, SuccessRateEvaluator
 from simeval.models.protocol.prompt_texts import all_prompts
 from simeval.models.protocol.prompts import GradeRequest, RubricRequest, UserTurn
-from simeval.models.provider_table import Price
+from simeval.models.registry import Price
 from simeval.scorers.metrics import response_latency
 from simeval.suites.planning import plan_suite
 from simeval.suites.scenario import Expectation

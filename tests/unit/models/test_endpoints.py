@@ -11,12 +11,11 @@ from simeval.core.settings import Settings
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Request
 from simeval.models.protocol.prompts import ChatRequest, LabelRulingRequest, UserTurn
-from simeval.models.provider_table import provider_of
 from simeval.models.providers.endpoints import COMPATIBLE, ENDPOINTS, Endpoint
 from simeval.models.providers.litellm_model import LiteLLMModel, load_litellm
 from simeval.models.providers.litellm_table import cost_of, listed, table, tokens_of
 from simeval.models.providers.openai_compatible import CompatibleModel
-from simeval.models.registry import Models
+from simeval.models.registry import Models, provider_of
 from tests.support.chat_server import Body, chat_server, refused, said
 from tests.support.doubles import any_request
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simeval.models.provider_table import Price, price_of
 from simeval.models.providers.litellm_model import load_litellm
+from simeval.models.registry import Price, price_of
 
 
 def test_the_price_is_that_of_litellm() -> None:
@@ -64,7 +64,7 @@ def test_nobody_is_asked_for_a_price(name: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_litellm_is_not_loaded_for_models_that_are_none_of_its_own() -> None:
     code = (
-        "import sys; from simeval.models.provider_table import price_of; "
+        "import sys; from simeval.models.registry import price_of; "
         "price_of('offline/judge'), price_of('openai-compatible/x'); print('litellm' in sys.modules)"
     )
 
