@@ -19,7 +19,7 @@ from statistics import fmean
 from benchmarks.users.transcripts import HUMAN, conversation_of, load
 from simeval.core.conversation import Conversation
 from simeval.core.user_measures import measure_user, spreads_of
-from simeval.results.users import fidelity_of
+from simeval.results.guarantee import fidelity_of
 
 SEED = 20261126
 LEAST = 60  # dialogues of a data set that is halved

@@ -11,6 +11,7 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any
 
+PAGE = "`simeval help originals`"  # on the names of the tools that simeval replaces
 EXTRAS = "simeval.extras."  # features that attach from outside
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

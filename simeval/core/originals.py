@@ -1,13 +1,11 @@
 """Names of the tools that simeval replaces, and their names here; `simeval help originals` has more."""
 
 import sys
-from collections.abc import Callable, Collection, Mapping
-from inspect import signature
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from simeval.core.faces import attach
+from simeval.core.faces import PAGE, attach
 
-PAGE = "`simeval help originals`"
 NAMES: Mapping[str, str] = {
     # SigmaEval
     "SigmaEval": "Engine",
@@ -135,23 +133,6 @@ OF_SCENARIOS: Mapping[str, str] = {
 }
 
 
-class AnswersOriginals:
-    """Makes a class explain the name here of an original's argument; the class lists these in `originals`."""
-
-    __slots__ = ()
-    originals: ClassVar[Mapping[str, str]] = {}
-
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        if args or not given.keys().isdisjoint(cls.originals):
-            own = [*signature(cls.__init__).parameters.values()][1:]
-            by_name = [each.name for each in own if each.kind is each.KEYWORD_ONLY]
-            require_own_arguments(cls.__name__, given, {each.name for each in own}, cls.originals)
-            if len(by_name) == len(own) and args:
-                first = ", ".join(f"{each.name}=..." for each in own[:4] if each.default is each.empty)
-                raise TypeError(f"{cls.__name__}() takes its arguments by name: {cls.__name__}({first}) ({PAGE})")
-        return super().__new__(cls)
-
-
 def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return __getattr__, __dir__ and __all__ of a package by its stub; an original's name gives its name here.
 
@@ -170,17 +151,3 @@ def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
         raise AttributeError(told, name=name)
 
     return get, listed, names
-
-
-def require_own_arguments(
-    made: str, given: Collection[str], own: Collection[str], originals: Mapping[str, str] = ARGUMENTS
-) -> None:
-    """Raise TypeError where an argument is an original's, and not one of its own."""
-    if told := originals_among(given, own, originals):
-        raise TypeError(f"{made}() takes no argument {told} ({PAGE})")
-
-
-def originals_among(given: Collection[str], own: Collection[str], originals: Mapping[str, str]) -> str:
-    """Return the names here of the arguments that are an original's, and not its own; empty without any."""
-    strange = [name for name in given if name in originals and name not in own]
-    return "; ".join(f"{name}=: in simeval it is {originals[name]}" for name in strange)

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simeval.core.filling import require_date
 from simeval.core.judging import require_rule
 from simeval.core.network import MOST_BYTES, require_listening
 from simeval.core.run_records import Journal
@@ -35,6 +34,7 @@ from simeval.core.setting_field import (
     meant_setting,
     options_of_calls,
     require_amount,
+    require_date,
     require_executor,
     require_kind,
     require_part,

@@ -1,10 +1,12 @@
 """Checks of arguments: each raises DefinitionError with the place, the value found and the remedy."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from inspect import signature
 from os import PathLike
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
+from simeval.core.faces import PAGE
 from simeval.errors import DefinitionError
 
 WORDS: Mapping[str, bool] = {  # people's words for yes and no in files and on the command line
@@ -218,3 +220,34 @@ def _alike(name: str, known: Sequence[str]) -> Sequence[tuple[float, str]]:
 def _differ_by_one(one: str, other: str) -> bool:
     """Return whether two words of three letters or more have one letter that differs."""
     return len(one) == len(other) >= 3 and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
+class AnswersOriginals:
+    """Makes a class explain the name here of an original's argument; the class lists these in `originals`."""
+
+    __slots__ = ()
+    originals: ClassVar[Mapping[str, str]] = {}
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        if args or not given.keys().isdisjoint(cls.originals):
+            own = [*signature(cls.__init__).parameters.values()][1:]
+            by_name = [each.name for each in own if each.kind is each.KEYWORD_ONLY]
+            require_own_arguments(cls.__name__, given, {each.name for each in own}, cls.originals)
+            if len(by_name) == len(own) and args:
+                first = ", ".join(f"{each.name}=..." for each in own[:4] if each.default is each.empty)
+                raise TypeError(f"{cls.__name__}() takes its arguments by name: {cls.__name__}({first}) ({PAGE})")
+        return super().__new__(cls)
+
+
+def require_own_arguments(
+    made: str, given: Collection[str], own: Collection[str], originals: Mapping[str, str]
+) -> None:
+    """Raise TypeError where an argument is an original's, and not one of its own."""
+    if told := originals_among(given, own, originals):
+        raise TypeError(f"{made}() takes no argument {told} ({PAGE})")
+
+
+def originals_among(given: Collection[str], own: Collection[str], originals: Mapping[str, str]) -> str:
+    """Return the names here of the arguments that are an original's, and not its own; empty without any."""
+    strange = [name for name in given if name in originals and name not in own]
+    return "; ".join(f"{name}=: in simeval it is {originals[name]}" for name in strange)

@@ -14,15 +14,15 @@ from simeval.core.app_handler import AppHandler, ExampleApp
 from simeval.core.capture import first_leaf
 from simeval.core.conversation import Message
 from simeval.core.event_loops import advised, require_asyncio, require_no_loop
-from simeval.core.faces import load
+from simeval.core.faces import PAGE, load
 from simeval.core.licences import CanaryFinding, JudgeForm, JudgeLicence
 from simeval.core.logs import Level, set_log_level
-from simeval.core.originals import OF_ENGINES, PAGE, originals_among
+from simeval.core.originals import OF_ENGINES
 from simeval.core.run_records import Journal
 from simeval.core.setting_field import RayExecutor, meant_setting, other_names
 from simeval.core.setting_overrides import SettingOverrides
 from simeval.core.settings import DEFAULTS, Settings
-from simeval.core.validation import require
+from simeval.core.validation import originals_among, require
 from simeval.datasets.dataset import Dataset
 from simeval.engine.actors.dialogue import Listener
 from simeval.engine.flow import StopSignal

@@ -15,12 +15,11 @@ import anyio.to_thread
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.feedback import LabelledExample, expectation_key, read_examples
-from simeval.core.filling import day_of
 from simeval.core.judging import WHEN_UNTOLD, EscalationRule, RubricTemplate, judges_said, require_two
 from simeval.core.network import allow_bytes
 from simeval.core.redaction import clean_values
 from simeval.core.run_records import Heartbeat, Journal, Ledger, ResumableRun, Usage, merged
-from simeval.core.setting_field import ModelRole
+from simeval.core.setting_field import ModelRole, day_of
 from simeval.core.settings import Settings
 from simeval.core.trial import RubricRecord
 from simeval.datasets.dataset import Dataset

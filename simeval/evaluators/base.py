@@ -11,12 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.originals import OF_EVALUATORS, AnswersOriginals
+from simeval.core.originals import OF_EVALUATORS
 from simeval.core.setting_field import EarlyStopping, Standard, StopAt
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import show_number
 from simeval.core.trial import Bar, Verdict
-from simeval.core.validation import is_number, require, require_level, require_one_of, require_share, require_size
+from simeval.core.validation import (
+    AnswersOriginals,
+    is_number,
+    require,
+    require_level,
+    require_one_of,
+    require_share,
+    require_size,
+)
 from simeval.errors import DefinitionError
 from simeval.evaluators.stopping import Counted, FixedSampleTest, RunningTest, SequentialTest
 from simeval.evaluators.verdicts import unlabelled

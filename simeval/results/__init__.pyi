@@ -36,6 +36,10 @@ from .findings import Escalations as Escalations
 from .findings import PersonaShare as PersonaShare
 from .findings import Reliability as Reliability
 from .findings import TurnShare as TurnShare
+from .guarantee import Claims as Claims
+from .guarantee import Fidelity as Fidelity
+from .guarantee import Measured as Measured
+from .guarantee import UserConduct as UserConduct
 from .junit import junit_xml as junit_xml
 from .rows import Row as Row
 from .rows import Rows as Rows
@@ -50,7 +54,3 @@ from .suite import SuiteResult as SuiteResult
 from .suite import encode_suite as encode_suite
 from .text import BaselineGate as BaselineGate
 from .text import BaselineRow as BaselineRow
-from .users import Claims as Claims
-from .users import Fidelity as Fidelity
-from .users import Measured as Measured
-from .users import UserConduct as UserConduct

@@ -20,8 +20,8 @@ from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
 from simeval.core.trial import Bar, Estimate, Failure, Outcome, Quarantine, Score, TrialResult, Verdict
 from simeval.core.version import __version__
+from simeval.results.guarantee import UserConduct
 from simeval.results.text import BaselineGate, show_rubrics, show_trial, shown_outcome
-from simeval.results.users import UserConduct
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator

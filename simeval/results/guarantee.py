@@ -1,4 +1,7 @@
-"""The joint guarantee of a run's verdicts, in words: made of its settings and its course.
+"""The trust that a run deserves, in words: the conduct of its simulated users, and the joint guarantee of its verdicts.
+
+Users are compared with people: those of the logs that a mix was fitted to, else recorded people with a task each, from
+whom only these numbers are shipped. A difference is named if it is larger than in 19 of 20 runs with such people.
 
 A level holds for trials that are dealt once and all counted. For any other course nobody knows the error rate, and the
 sentence names the reason; if a scenario was run again after it had not passed, it gives the effect.
@@ -7,17 +10,82 @@ The conditions of a run are the inputs of its outcomes besides its app. Two runs
 alone.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import ceil
-from typing import Any, Self
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Any, Self
 
+from simeval.core.conversation import Conversation, Ending
+from simeval.core.feedback import PASSING
 from simeval.core.serialization import Json
 from simeval.core.setting_field import Gate
 from simeval.core.terminal import counted_of, show_share
-from simeval.core.trial import Verdict
-from simeval.evaluators.base import Evaluator
-from simeval.results.users import UserConduct
+from simeval.core.trial import Failure, Score, TrialResult, Verdict
+from simeval.core.user_measures import (
+    AT_ONCE,
+    MEASURES,
+    PUSH_BACK,
+    QUESTIONS,
+    WORDS,
+    Reference,
+    Spread,
+    measure_user,
+    spreads_of,
+)
+from simeval.core.validation import first_of
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import Evaluator
+
+HOW_THEY_ENDED = {
+    "goal_satisfied": "reached their goal",
+    "gave_up": "gave up",
+    "handed_off": "were handed over",
+    "not_in_scenario": "were asked for what the scenario does not say",
+    "turn_limit": "ran out of turns",
+}
+ENDINGS: Mapping[Ending, str] = {  # how one conversation ended
+    "goal_satisfied": "the user reached the goal",
+    "gave_up": "the user gave up",
+    "handed_off": "the user was handed over",
+    "not_in_scenario": "the app asked for what the scenario does not say",
+    "turn_limit": "the turns ran out",
+    "app_error": "the app failed",
+    "not_asked": "the app could not be asked",
+    "model_error": "a model failed",
+    "world_error": "the world failed",
+    "script_over": "the script was over",
+    "check_failed": "a check did not hold",
+    "settled": "its verdict was settled before",
+    "recorded": "it is a recording",
+    "cut": "the run was cut off",
+    "user": "the user left",
+    "max_turns": "the turns ran out",
+}
+_OF_USERS = tuple(HOW_THEY_ENDED)
+MOST_SCENARIOS = 20  # whose faults are named in print
+MOST_TRIALS = 5  # named in a line
+STATE = "state"  # in the details of a score: the found state, if it differs from the required one
+Results = Sequence[Score | Failure]
+
+PEOPLE = Reference(  # the 1,495 complete, happy dialogues of STAR with one task and no instructions on the way
+    name="people with a task (STAR, English)",
+    conversations=1495,
+    spreads={
+        WORDS: Spread(mean=7.12, deviation=4.19, n=1495),
+        AT_ONCE: Spread(mean=0.188, deviation=0.371, n=1285),
+        QUESTIONS: Spread(mean=0.084, deviation=0.138, n=1495),
+        PUSH_BACK: Spread(mean=0.008, deviation=0.048, n=1456),
+    },
+    error={WORDS: 0.492, AT_ONCE: 0.036, QUESTIONS: 0.012, PUSH_BACK: 0.002},  # over 23 tasks and 95 people
+    shared={WORDS: 0.138, AT_ONCE: 0.067, QUESTIONS: 0.105, PUSH_BACK: 0.023},
+)
+LEAST = 5  # conversations, for any statement
+LEAST_LOGS = 20  # conversations of people that have a measure
+MOST_READ = 300  # conversations, as many of each scenario: more would hardly narrow the noise
+OUTSIDE = 2.64  # standard errors: the four measures together leave them in one of 20 runs (Bonferroni, 23 tasks)
 
 NO_RATE = "no error rate is known, because"
 HISTORY = "history"  # in the definition of a run
@@ -25,9 +93,224 @@ HIGHEST, ROUNDING = 0.05, 1e-9  # above it a level is shown to a tenth of a perc
 MOST_DOUBTS, MOST_NAMED = 3, 3  # that a sentence has
 
 _OF_RUN = ("escalate", "escalation audit", "judge repeats", "criteria calls", "judge context tokens", "judge examples")
-_OF_USERS = ("user_format", "on_user_fault")
+_OF_PLAY = ("user_format", "on_user_fault")
 _NOT_OF_SCENARIO = ("title", "then", "given", "when", "sample_size")  # if the user is another one, nothing is compared
 _NOT_OF_EXPECTATION = ("title", "evaluators")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserConduct:
+    """The conduct of the simulated users of some trials.
+
+    `ends` counts how conversations ended, `faults` holds the trials of each kind of fault, `faulty` counts the trials
+    with any, and `held_anew` how often a trial was held again because of one.
+    """
+
+    trials: int
+    faulty: int = 0
+    held_anew: int = 0
+    ends: Mapping[str, int] = field(default_factory=dict)
+    faults: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, judgements: Sequence[TrialResult]) -> Self:
+        """Return the conduct of the users of these trials."""
+        faults: dict[str, tuple[int, ...]] = {}
+        for judgement in judgements:
+            for kind in judgement.conversation.user_faults:
+                faults[kind] = (*faults.get(kind, ()), judgement.trial.index)
+        return cls(
+            trials=len(judgements),
+            faulty=sum(bool(judgement.conversation.user_faults) for judgement in judgements),
+            held_anew=sum(len(judgement.conversation.held_anew) for judgement in judgements),
+            ends=dict(Counter(judgement.conversation.ended for judgement in judgements)),
+            faults=faults,
+        )
+
+    @property
+    def rate(self) -> float | None:
+        """The share of trials whose user did not do its part."""
+        return self.faulty / self.trials if self.trials else None
+
+
+def show_conduct(conducts: Sequence[tuple[str, UserConduct]]) -> list[str]:
+    """Write simulated users' conduct, each scenario's with its title: how all ended, and whose faults there were."""
+    ends = Counter[str]()
+    for _, conduct in conducts:
+        ends.update(conduct.ends)
+    lines = []
+    if any(ends[each] for each in _OF_USERS):
+        lines.append("users: " + ", ".join(f"{ends[each]} {HOW_THEY_ENDED[each]}" for each in _OF_USERS if ends[each]))
+    trials, faulty = (sum(getattr(each, name) for _, each in conducts) for name in ("trials", "faulty"))
+    anew = sum(conduct.held_anew for _, conduct in conducts)
+    if anew:
+        lines.append(f"held anew because of a simulated user's fault: {counted_of(anew, 'conversation')}")
+    if faulty:
+        lines.append(f"simulated users' faults: {faulty} of {trials} trials ({faulty / trials:.1%})")
+        lines += [f"{title}: {_show_faults(conduct)}" for title, conduct in conducts if conduct.faulty][:MOST_SCENARIOS]
+    return lines
+
+
+def _show_faults(conduct: UserConduct) -> str:
+    return ", ".join(f"{kind} {named_trials(trials)}" for kind, trials in conduct.faults.items())
+
+
+def named_trials(trials: Sequence[int]) -> str:
+    """Return the first few trials by their numbers, in brackets."""
+    return f"(trial{'s' if len(trials) > 1 else ''} {first_of(trials, MOST_TRIALS)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """Of so many trials that a judge and a state measured both, those whose `judged` rating passes.
+
+    In those of `refuted`, by their index, the state of the world is not as it is to be.
+    """
+
+    both: int = 0
+    judged: int = 0
+    refuted: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, judgements: Sequence[TrialResult], results: Sequence[Results], judged: Sequence[Results]) -> Self:
+        """Return those of these trials: from the results of all expectations, and of those that a judge rates."""
+        both, passing, refuted = 0, 0, []
+        for place, judgement in enumerate(judgements):
+            states = [
+                each.value >= 1 for each in _scores(results, place) if isinstance(each.details.get(STATE), Mapping)
+            ]
+            ratings = [each.value for each in _scores(judged, place)]
+            if not ratings or not states:
+                continue
+            is_satisfied = all(rating >= PASSING for rating in ratings)
+            both, passing = both + 1, passing + is_satisfied
+            if is_satisfied and not all(states):
+                refuted.append(judgement.trial.index)
+        return cls(both=both, judged=passing, refuted=tuple(refuted))
+
+    def __str__(self) -> str:
+        counts = f"{len(self.refuted)} of the {self.judged} trials that satisfy the judge"
+        return f"said done, state disagrees: {counts} {named_trials(self.refuted)}" if self.refuted else ""
+
+
+def _scores(results: Sequence[Results], place: int) -> list[Score]:
+    return [found for each in results if isinstance(found := each[place], Score)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One measure of a run's users, that of people, and by how much the two may differ by chance."""
+
+    users: float
+    people: float
+    noise: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference is larger than chance makes it."""
+        return abs(self.users - self.people) > self.noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fidelity:
+    """How like people the users of `conversations` are, beside so many of `reference`; `measures` by their names."""
+
+    reference: str
+    of_people: int
+    conversations: int
+    measures: Mapping[str, Measured]
+
+    @property
+    def verdict(self) -> str:
+        """Whether users are easier or harder for an app than people, else unlike them, or within the noise."""
+        at_once, back = self.measures.get(AT_ONCE), self.measures.get(PUSH_BACK)
+        easier = [each.users > each.people for each in [at_once] if each and each.differs]
+        easier += [each.users < each.people for each in [back] if each and each.differs]
+        if easier and len(set(easier)) == 1:
+            return "easier than" if easier[0] else "harder than"
+        return "unlike" if any(each.differs for each in self.measures.values()) else "within the noise of"
+
+    def __str__(self) -> str:
+        differing = {name: each for name, each in self.measures.items() if each.differs} or self.measures
+        said = "; ".join(say(differing[name]) for name, say in _SAID.items() if name in differing)
+        people = f"{self.reference}, {self.of_people:,} conversations"
+        return f"users: {self.verdict} {people}: {said}"
+
+    def numbers(self) -> Mapping[str, Any]:
+        """Return all numbers with their conclusions."""
+        measures = {name: {**asdict(each), "differs": each.differs} for name, each in self.measures.items()}
+        return {**asdict(self), "measures": measures, "verdict": self.verdict}
+
+
+_SAID: Mapping[str, Callable[[Measured], str]] = {  # first by which users are easier or harder
+    AT_ONCE: lambda each: f"tell {each.users:.0%} of their details at once, they {_share(each)}",
+    PUSH_BACK: lambda each: f"push back in {each.users:.0%} of messages, they in {_share(each)}",
+    WORDS: lambda each: f"{each.users:.0f} words a turn, they {each.people:.0f} (±{each.noise:.0f})",
+    QUESTIONS: lambda each: f"ask in {each.users:.0%} of messages, they in {_share(each)}",
+}
+
+
+def _share(each: Measured) -> str:
+    return f"{each.people:.0%} (±{100 * each.noise:.0f} points)"
+
+
+def fidelity_of(scenarios: Sequence[Iterable[Conversation]], logs: Mapping[str, Sequence[float]]) -> Fidelity | None:
+    """Return how like people the users of these scenarios' conversations are; None for too few, or for other languages.
+
+    `logs` has mean, standard deviation and number of conversations of each measure, if a mix was fitted to them.
+    """
+    most = max(1, MOST_READ // max(1, len(scenarios)))
+    read = [[one for one in islice(each, most) if one.ended != "recorded"] for each in scenarios]
+    measured = [found for found in ([*filter(None, map(measure_user, each))] for each in read) if found]
+    people = _fitted(logs) if logs else PEOPLE
+    total = sum(map(len, measured))
+    if total < LEAST or (people is PEOPLE and not _is_english(read)):
+        return None
+    users = spreads_of(row for rows in measured for row in rows)
+    names = [name for name in MEASURES if name in people.spreads and name in users and users[name].n >= LEAST]
+    return Fidelity(
+        reference=people.name,
+        of_people=people.conversations,
+        conversations=total,
+        measures={name: _compared(name, users[name], people, measured) for name in names},
+    )
+
+
+def _compared(
+    name: str, users: Spread, people: Reference, scenarios: Sequence[Sequence[Mapping[str, float]]]
+) -> Measured:
+    """Return a measure with its noise: conversations about one scenario have a part of their variance in common.
+
+    The larger deviation of people and users counts: a rare event has a larger one if it happens to be frequent.
+    """
+    of = people.spreads[name]
+    deviation = max(of.deviation, users.deviation)
+    counts = [sum(name in row for row in rows) for rows in scenarios]
+    together = sum(count * count for count in counts) / users.n**2
+    variance = deviation**2 * (people.shared[name] * together + (1 - people.shared[name]) / users.n)
+    noise = OUTSIDE * sqrt(variance + people.error[name] ** 2)
+    return Measured(users=users.mean, people=of.mean, noise=noise)
+
+
+def _fitted(logs: Mapping[str, Sequence[float]]) -> Reference:
+    known = {name: Spread(mean=mean, deviation=sd, n=int(n)) for name, (mean, sd, n) in logs.items()}
+    spreads = {name: each for name, each in known.items() if each.n >= LEAST_LOGS}
+    return Reference(
+        name="your users",
+        conversations=max(each.n for each in known.values()),
+        spreads=spreads,
+        error={name: each.deviation / sqrt(each.n) for name, each in spreads.items()},
+        shared=PEOPLE.shared,
+    )
+
+
+def _is_english(scenarios: Sequence[Sequence[Conversation]]) -> bool:
+    """Return whether most users write English, as far as the first user of each scenario shows it."""
+    from simeval.core.languages import language_of  # which reports do without
+
+    said = ["\n".join(m.content for m in each[0].messages if m.role == "user") for each in scenarios if each]
+    found = Counter(filter(None, map(language_of, said)))
+    return not found or found.most_common(1)[0][0] == "en"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +341,7 @@ class Concluded:
 
     title: str
     verdicts: Sequence[Verdict]
-    evaluators: Sequence[Evaluator] = ()
+    evaluators: Sequence["Evaluator"] = ()
     distrusted: Sequence[str] = ()
     users: UserConduct | None = None
 
@@ -194,7 +477,7 @@ def conditions_of(definition: Mapping[str, Any]) -> Json:
     named = ("model options", "prompts", "writing styles", *_OF_RUN)
     return {
         **{name: definition[name] for name in named if definition.get(name) is not None},
-        "settings": {name: settings[name] for name in _OF_USERS if name in settings},
+        "settings": {name: settings[name] for name in _OF_PLAY if name in settings},
         "scenarios": [
             {
                 "title": each["title"],

@@ -9,7 +9,7 @@ from simeval.core.conversation import decode_conversation
 from simeval.core.serialization import Json
 from simeval.core.trial import UNNEEDED, Failure, Score, Trial, TrialResult
 from simeval.results.document import Document, ExperimentDocument, Finding, Repeatability, RunDocument
-from simeval.results.users import Claims, Fidelity
+from simeval.results.guarantee import Claims, Fidelity
 
 FINDINGS = (  # that have numbers of their own
     *("escalations", "reliability", "turns", "cases", "personas"),

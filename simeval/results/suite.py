@@ -44,7 +44,15 @@ from simeval.results.findings import (
     reliability_of,
     turns_of,
 )
-from simeval.results.guarantee import Concluded, conditions_of, guaranteed_of
+from simeval.results.guarantee import (
+    Claims,
+    Concluded,
+    Fidelity,
+    UserConduct,
+    conditions_of,
+    fidelity_of,
+    guaranteed_of,
+)
 from simeval.results.kinds import kinds_among
 from simeval.results.rows import Row, Rows, chained, row_of
 from simeval.results.screen.report import run_text
@@ -58,7 +66,6 @@ from simeval.results.text import (
     meets_gates,
     speaks_against,
 )
-from simeval.results.users import Claims, Fidelity, UserConduct, fidelity_of
 
 HEAD = (  # the fields that a run and its document have both
     *("run_id", "app", "seed", "gate", "joint", "baseline", "judge_repeats", "started", "seconds", "notes", "stopped"),

@@ -34,9 +34,9 @@ from simeval.core.direction import (
     require_bounds,
     require_directions,
 )
-from simeval.core.originals import require_own_arguments
+from simeval.core.originals import ARGUMENTS
 from simeval.core.trial import Estimate, Preparation, Scored
-from simeval.core.validation import require, require_object
+from simeval.core.validation import require, require_object, require_own_arguments
 from simeval.core.waits import in_words
 from simeval.errors import DefinitionError
 
@@ -155,7 +155,7 @@ class Scorer:
             own = _signature(cls.__init__)
             takes_fields = any(each.kind is each.VAR_KEYWORD for each in own)
             names = [*(each.name for each in own), *(_fields_of(cls) if takes_fields else ())]
-            require_own_arguments(cls.__name__, given, names)
+            require_own_arguments(cls.__name__, given, names, ARGUMENTS)
         return super().__new__(cls)
 
     def __init__(self, *, column_map: Mapping[str, str] = UNMAPPED, **fields: Any) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from simeval.core.conversation import UserFaultKind
-from simeval.core.filling import dated, filled
+from simeval.core.filling import filled
 from simeval.core.judging import Controls, GivenLevels, Shown, as_messages, placed_levels
-from simeval.core.originals import OF_EXPECTATIONS, OF_SCENARIOS, AnswersOriginals
+from simeval.core.originals import OF_EXPECTATIONS, OF_SCENARIOS
 from simeval.core.redaction import clean_values
+from simeval.core.setting_field import dated
 from simeval.core.trial import Quarantine
-from simeval.core.validation import nearest, require, require_level, require_size, require_whole
+from simeval.core.validation import AnswersOriginals, nearest, require, require_level, require_size, require_whole
 from simeval.core.world import WorldMaker
 from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer

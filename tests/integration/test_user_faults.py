@@ -17,9 +17,9 @@ from simeval.core.trial import MOST_ANEW
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import ModelRequest
 from simeval.models.protocol.prompts import UserTurn
+from simeval.results.guarantee import HOW_THEY_ENDED
 from simeval.results.junit import junit_xml
 from simeval.results.suite import encode_suite
-from simeval.results.users import HOW_THEY_ENDED
 from simeval.testing import MemoryJournal, ScriptedModel, audit_reply, judge_reply, user_reply
 
 pytestmark = pytest.mark.anyio

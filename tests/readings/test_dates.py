@@ -8,7 +8,7 @@ import pytest
 
 from simeval import AppResponse, Expectation, ProportionEvaluator, ScenarioTest, dataset_of
 from simeval.core.conversation import Message
-from simeval.core.filling import dated, day_of
+from simeval.core.setting_field import dated, day_of
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Reply
 from simeval.models.protocol.prompts import CriteriaRequest, GradeRequest, LabelGradeRequest, LabelRulingRequest

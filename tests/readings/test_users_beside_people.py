@@ -12,9 +12,9 @@ from simeval.analysis.merging import read_ended
 from simeval.core.conversation import GIVEN, Conversation, Message
 from simeval.core.user_measures import AT_ONCE, PUSH_BACK, QUESTIONS, WORDS, measure_user
 from simeval.extras.populations.fitting import users_text
+from simeval.results.guarantee import fidelity_of
 from simeval.results.html.heads import head_of
 from simeval.results.suite import encode_suite
-from simeval.results.users import fidelity_of
 from simeval.store.opening import open_database
 from simeval.suites.files import load_suite
 

@@ -16,8 +16,7 @@ from typing import ClassVar, Literal, Self
 
 from simeval.core.conversation import ChatMessage, Message, named_data
 from simeval.core.feedback import LabelledExample
-from simeval.core.filling import day_of, in_words
-from simeval.core.setting_field import UserFormat
+from simeval.core.setting_field import UserFormat, day_of, in_words
 from simeval.core.trial import ControlKind
 from simeval.models.protocol import prompt_texts
 from simeval.models.protocol.model import (

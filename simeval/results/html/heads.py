@@ -21,6 +21,7 @@ from simeval.results.document import (
     ScenarioDocument,
 )
 from simeval.results.encoding import encode_bar
+from simeval.results.guarantee import show_conduct
 from simeval.results.html.charts import Node, interval_chart
 from simeval.results.html.record import Report
 from simeval.results.html.sentences import error_rates, meaning, meanings, proof
@@ -28,7 +29,6 @@ from simeval.results.html.source import NO_COURSES, Courses
 from simeval.results.screen.experiment import count_requirements
 from simeval.results.screen.report import count_outcomes, held_against
 from simeval.results.text import gates_told, interval_header, meets_gate, show_malformed
-from simeval.results.users import show_conduct
 
 SHARES = ("0%", "100%")
 SHARE = Bar(value=0, low=0, high=1, is_lower_bound=True)  # the scale of a share of which nothing is required

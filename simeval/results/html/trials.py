@@ -10,8 +10,8 @@ from simeval.core.serialization import Json, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Score, TrialResult
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
 from simeval.results.document import ExpectationDocument, FailureKind, Requirement
+from simeval.results.guarantee import ENDINGS
 from simeval.results.text import without_turn
-from simeval.results.users import ENDINGS
 
 _Standing = tuple[tuple[str, ...], tuple[str, ...]]  # the groups of a trial, and its states
 

@@ -30,6 +30,7 @@ from simeval.results.document import (
     ScenarioDocument,
     told_kinds,
 )
+from simeval.results.guarantee import ENDINGS, show_conduct
 from simeval.results.text import (
     MARKS,
     MOST_CAUSES,
@@ -40,7 +41,6 @@ from simeval.results.text import (
     show_malformed,
     show_spent,
 )
-from simeval.results.users import ENDINGS, show_conduct
 
 COLOURS: dict[Outcome, Style] = {"pass": "green", "fail": "red", "inconclusive": "yellow", "error": "red"}
 SIGNS: dict[Outcome, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!"}

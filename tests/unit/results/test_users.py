@@ -5,7 +5,7 @@ from typing import get_args
 
 from simeval.core.conversation import HELD_ANEW, USER_FAULTS, Conversation, Ending, Message
 from simeval.core.trial import Trial, TrialResult
-from simeval.results.users import ENDINGS, MOST_TRIALS, UserConduct, show_conduct
+from simeval.results.guarantee import ENDINGS, MOST_TRIALS, UserConduct, show_conduct
 
 
 def judgement(index: int, *faults: str, ended: Ending = "goal_satisfied", anew: int = 0) -> TrialResult:
