@@ -1,9 +1,11 @@
 """The work of `simeval score`: measure recorded conversations, or a new version's answers to them, by scorers."""
 
+import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import anyio
 import click
@@ -26,6 +28,7 @@ from simeval.core.faces import load
 from simeval.core.logs import configure_logging
 from simeval.core.settings import DEFAULTS
 from simeval.core.terminal import counted_of, room_of, terminal_of
+from simeval.core.validation import nearest
 from simeval.core.version import __version__
 from simeval.datasets.dataset import Dataset
 from simeval.datasets.files import TABLES, read_dataset
@@ -38,7 +41,7 @@ from simeval.results.document import RunDocument
 from simeval.results.experiment import ExperimentResult, encode_experiment
 from simeval.results.screen.experiment import experiment_text
 from simeval.scorers.base import Scorer, as_scorer
-from simeval.scorers.metrics import ScorerOptions, named_scorer
+from simeval.scorers.metrics import LISTED, METRICS, SCORERS
 from simeval.scorers.summaries import PeoplesFeedback
 from simeval.store.opening import open_database
 from simeval.suites.apps.named import app_of, load_object
@@ -233,6 +236,19 @@ def _against(dataset: Dataset, baseline: Dataset, *, is_answered_anew: bool) -> 
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerOptions:
+    """The options for scorers made by name: each takes those it has an argument for; None is its own default.
+
+    `sentiment_model` is the `model` of the scorer named sentiment.
+    """
+
+    persona: str | None = None
+    traits: str | None = None
+    encoder: str | None = None
+    sentiment_model: str | None = None
+
+
 def _scorers(names: str, chosen: ScorerOptions) -> list[Scorer]:
     if "{" in names:
         do = "write it in a file, as `then:` of a suite, and name that with --then"
@@ -282,3 +298,26 @@ def _expectation(
         return Expectation(scorer=scorer, score=path, evaluator=required)
     except DefinitionError as error:
         raise DefinitionError(flag, found=error.found, do=error.do) from error
+
+
+def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
+    """Return the scorer of a name, called by it. Raises DefinitionError if it is unknown, or lacks an option."""
+    if name in METRICS:
+        return METRICS[name]
+    kind = SCORERS.find(name)
+    if kind is None:
+        do = nearest(name, [*METRICS, *SCORERS.names], see=LISTED)
+        raise DefinitionError("scorer", found=f"found {name!r}", do=do)
+    arguments = inspect.signature(kind).parameters
+    known = {option.removeprefix(f"{name}_"): value for option, value in asdict(options or ScorerOptions()).items()}
+    given = {argument: value for argument, value in known.items() if argument in arguments and value is not None}
+    missing = [each.name for each in arguments.values() if each.default is each.empty and each.name not in given]
+    if missing:
+        raise DefinitionError(f"scorer {name}", found=f"no {' and '.join(missing)}", do=_how_to_give(missing[0], known))
+    return cast("Scorer", kind(name=name, **given))
+
+
+def _how_to_give(argument: str, options: Mapping[str, Any]) -> str:
+    if argument in options:
+        return f"give it with --{argument}"
+    return f"write it in a suite file, or name a scorer of yours as MODULE:OBJECT, made with its {argument}"

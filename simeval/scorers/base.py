@@ -25,6 +25,9 @@ from simeval.core.conversation import (
     last_exchange,
 )
 from simeval.core.direction import (
+    COUNT,
+    UNBOUNDED,
+    UNIT,
     Bounds,
     BoundsByPath,
     Direction,
@@ -486,3 +489,21 @@ def _parameters_after(first: int, function: Callable[..., Any]) -> _Parameters:
 @lru_cache(maxsize=1024)
 def _signature(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
+
+
+@dataclass(kw_only=True, eq=False)
+class Gauge(ColumnScorer):
+    """A scorer that gives one number of an `output`, under the name `default_score`, and its source, `model`."""
+
+    gives_ratings = False
+    bounds: ClassVar[tuple[float, float]]
+    timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until a model is loaded
+
+    @property
+    def metric(self) -> str:
+        """The name of the number."""
+        return str(self.default_score)
+
+    def bounds_of(self, path: str) -> Bounds | None:
+        known = {"windows": COUNT, "spread": UNIT, "distribution": UNIT, "label_map": UNBOUNDED}
+        return bounds_at({self.metric: self.bounds, **known}, path)

@@ -8,13 +8,12 @@ is the default.
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, cast
+from dataclasses import dataclass
+from typing import ClassVar
 
 from simeval.core.conversation import FIRST_TEXT, Conversation, Message
 from simeval.core.direction import COUNT, UNIT, BoundsByPath, Direction, Directions, by_path, direction_at
 from simeval.core.faces import Registry
-from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import ColumnScorer, Scorer
 
@@ -214,36 +213,6 @@ LISTED = "`simeval help scorers` lists them"
 SCORERS = Registry("simeval.scorers", _can_be_made, suffix="Scorer")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerOptions:
-    """The options for scorers made by name: each takes those it has an argument for; None is its own default.
-
-    `sentiment_model` is the `model` of the scorer named sentiment.
-    """
-
-    persona: str | None = None
-    traits: str | None = None
-    encoder: str | None = None
-    sentiment_model: str | None = None
-
-
-def named_scorer(name: str, options: ScorerOptions | None = None) -> Scorer:
-    """Return the scorer of a name, called by it. Raises DefinitionError if it is unknown, or lacks an option."""
-    if name in METRICS:
-        return METRICS[name]
-    kind = SCORERS.find(name)
-    if kind is None:
-        do = nearest(name, [*METRICS, *SCORERS.names], see=LISTED)
-        raise DefinitionError("scorer", found=f"found {name!r}", do=do)
-    arguments = inspect.signature(kind).parameters
-    known = {option.removeprefix(f"{name}_"): value for option, value in asdict(options or ScorerOptions()).items()}
-    given = {argument: value for argument, value in known.items() if argument in arguments and value is not None}
-    missing = [each.name for each in arguments.values() if each.default is each.empty and each.name not in given]
-    if missing:
-        raise DefinitionError(f"scorer {name}", found=f"no {' and '.join(missing)}", do=_how_to_give(missing[0], known))
-    return cast("Scorer", kind(name=name, **given))
-
-
 def direction_by_name(name: str, path: str) -> Direction | None:
     """Return which way a value is better of a scorer known by its name alone; None if that is unknown.
 
@@ -256,9 +225,3 @@ def direction_by_name(name: str, path: str) -> Direction | None:
         return direction_at(TurnsWithin.direction, path)
     kind = SCORERS.find(plain) or SCORERS.find_class(plain)
     return None if kind is None or not issubclass(kind, Scorer) else direction_at(kind.direction, path)
-
-
-def _how_to_give(argument: str, options: Mapping[str, Any]) -> str:
-    if argument in options:
-        return f"give it with --{argument}"
-    return f"write it in a suite file, or name a scorer of yours as MODULE:OBJECT, made with its {argument}"

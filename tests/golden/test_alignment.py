@@ -17,13 +17,12 @@ from simeval.extras.brand.alignment import letter_grade
 from simeval.extras.brand.authenticity import Authenticity, lexicon_score
 from simeval.extras.brand.persona import Persona, Policy
 from simeval.extras.brand.safety import Safety, SafetyRating
-from simeval.extras.brand.sessions import session_mean
+from simeval.extras.brand.sessions import session_mean, weighted
 from simeval.extras.brand.stability import Stability
 from simeval.extras.brand.traits import TraitsModel
 from simeval.models.caller import Caller
 from simeval.models.protocol.lenient_json import read_reply
 from simeval.scorers.base import Scorer
-from simeval.scorers.returned import weighted
 from simeval.scorers.text.phrases import Phrases, read
 from simeval.stats.agreement import bootstrap_by_cluster
 from simeval.testing import ScriptedModel

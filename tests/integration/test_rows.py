@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from simeval import MeanEvaluator, ProportionEvaluator, scorer
+from simeval.cli.rows import Condition, chosen_rows
 from simeval.core.trial import Failure
 from simeval.engine.actors import tabulator
 from simeval.errors import DefinitionError
 from simeval.results import experiment
 from simeval.results.experiment import ExperimentResult
-from simeval.results.rows import Condition, Row, chosen_rows
+from simeval.results.rows import Row
 from simeval.suites.scenario import Expectation
 from tests.support.command_line import simeval
 from tests.support.experiments import double, engine, length, logged, sums

@@ -14,12 +14,11 @@ from simeval.errors import DefinitionError
 from simeval.extras.brand.authenticity import Authenticity
 from simeval.extras.brand.persona import Persona, as_persona
 from simeval.extras.brand.safety import Safety
-from simeval.extras.brand.sessions import measured_in, responses_of, session_mean
+from simeval.extras.brand.sessions import measured_in, require_weights, responses_of, session_mean, shares_of, weighted
 from simeval.extras.brand.stability import Stability, several
 from simeval.extras.brand.traits import TraitsModel
 from simeval.models.encoders import MINILM, Encoding
 from simeval.scorers.base import Callers, ColumnScorer, Scorer
-from simeval.scorers.returned import require_weights, shares_of, weighted
 
 WEIGHTS: Mapping[str, float] = {"authenticity": 0.5, "safety": 0.3, "stability": 0.2}
 GRADES: Mapping[str, float] = {"A": 0.9, "B": 0.8, "C": 0.7, "D": 0.6}  # the lowest score of each; below, F

@@ -12,11 +12,10 @@ from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import require
 from simeval.errors import DefinitionError
 from simeval.extras.brand.persona import TONES, Persona, as_persona
-from simeval.extras.brand.sessions import measured_in, responses_of, session_mean
+from simeval.extras.brand.sessions import measured_in, require_weights, responses_of, session_mean, shares_of, weighted
 from simeval.extras.brand.traits import TraitsModel, load_traits, traits_of
 from simeval.models.encoders import MINILM, Encoding, TextEncoder, encoder_name, load_local, text_encoder, unit_vectors
 from simeval.scorers.base import ColumnScorer
-from simeval.scorers.returned import require_weights, shares_of, weighted
 from simeval.scorers.text.phrases import Phrases, read
 
 if TYPE_CHECKING:

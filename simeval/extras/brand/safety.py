@@ -16,8 +16,7 @@ from simeval.extras.brand.persona import Persona, Policy, Severity, as_persona
 from simeval.extras.brand.safety_rules import Rules, Violation, built_in
 from simeval.extras.brand.sessions import measured_in, responses_of, session_mean
 from simeval.models.protocol.model import Reasoning, Reply
-from simeval.scorers.base import Callers, Scorer
-from simeval.scorers.checks import Gauge
+from simeval.scorers.base import Callers, Gauge, Scorer
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.graded import as_text
 

@@ -1,11 +1,13 @@
-"""Sessions: the app's replies in one, and the mean of a number over many with its interval and range."""
+"""Sessions: the app's replies in one, the mean of a number over many with its interval and range, and weighted means."""
 
 from collections.abc import Mapping, Sequence
+from math import fsum, inf
 from statistics import fmean, stdev
 from typing import Any
 
 from simeval.core.conversation import Conversation
 from simeval.core.trial import Estimate, Scored
+from simeval.core.validation import is_number, require
 from simeval.scorers.llm.graded import as_text
 
 
@@ -53,3 +55,24 @@ def session_mean(values: Sequence[tuple[int, float]], *, of: int, alpha: float) 
     interval = lower_bound(means, alpha, low=0.0), upper_bound(means, alpha, high=1.0)
     method = f"Gaffke, 0 to 1; {across}{apart}{missing}"
     return Estimate(value=fmean(means), n=len(means), interval=interval, method=method)
+
+
+def require_weights(weights: Mapping[str, float], known: Mapping[str, float], where: str) -> None:
+    """Raise a DefinitionError unless each weight is of a known part and 0 or more, and one of them above 0."""
+    shown = ", ".join(known)
+    listed = isinstance(weights, Mapping) and weights.keys() <= known.keys()
+    require(listed, f"{where}: weights", found=weights, do=f"give a number for each of {shown}")
+    usable = all(is_number(weight) and 0 <= weight < inf for weight in weights.values())
+    require(usable and any(weights.values()), f"{where}: weights", found=weights, do="give 0 or more, not all 0")
+
+
+def shares_of(weights: Mapping[str, float], measured: Mapping[str, object]) -> dict[str, float]:
+    """Return the weights of those parts that were measured, so that they sum to 1; empty where no weight is left."""
+    left = {name: weight for name, weight in weights.items() if weight and measured.get(name) is not None}
+    total = fsum(left.values())
+    return {name: weight / total for name, weight in left.items()}
+
+
+def weighted(shares: Mapping[str, float], values: Mapping[str, float | None]) -> float:
+    """Return the mean of the parts that have a share, which sum to 1."""
+    return fsum(share * (values[name] or 0.0) for name, share in shares.items())

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from simeval.errors import DefinitionError
 from simeval.extras.local.service import LocalClassifier, classifier
 from simeval.models.encoders import load_local
-from simeval.scorers.checks import Gauge
+from simeval.scorers.base import Gauge
 from simeval.scorers.llm.graded import as_text, needed
 
 ROUNDING = 1e-3

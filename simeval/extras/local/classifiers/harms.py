@@ -5,7 +5,8 @@ from pathlib import Path
 
 from simeval.core.direction import by_path
 from simeval.extras.local.classifiers.base import Classifier, ClassProbability
-from simeval.scorers.checks import Gauge, ScoreConsistency, ScoreMatch, Side
+from simeval.extras.local.classifiers.checks import ScoreConsistency, ScoreMatch, Side
+from simeval.scorers.base import Gauge
 
 
 @dataclass(kw_only=True, eq=False)

@@ -23,10 +23,11 @@ from simeval.extras.local.classifiers.base import (
     text_to_read,
     truncated,
 )
+from simeval.extras.local.classifiers.checks import ScoreConsistency, ScoreMatch
 from simeval.extras.local.service import LocalClassifier, service
 from simeval.extras.local.vader import require_lexicon, shares_of, windows_of
 from simeval.models.encoders import MINILM, load_local
-from simeval.scorers.checks import Gauge, ScoreConsistency, ScoreMatch
+from simeval.scorers.base import Gauge
 
 if TYPE_CHECKING:
     from simeval.extras.local.sentiment_network import SentimentNetwork

@@ -13,8 +13,7 @@ from simeval.extras.brand.persona import Persona, Policy
 from simeval.extras.brand.safety import Safety
 from simeval.extras.brand.safety_rules import Rules, built_in
 from simeval.models.caller import Caller
-from simeval.scorers.base import Scorer
-from simeval.scorers.checks import Gauge
+from simeval.scorers.base import Gauge, Scorer
 from simeval.testing import ScriptedModel
 from tests.support.doubles import failure, no_caller
 

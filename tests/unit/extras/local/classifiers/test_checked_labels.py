@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from simeval.errors import DefinitionError
+from simeval.extras.local.classifiers.checks import Check
 from simeval.extras.local.classifiers.harms import (
     BiasConsistency,
     BiasMatch,
@@ -17,7 +18,6 @@ from simeval.extras.local.classifiers.harms import (
     ToxicityScorer,
 )
 from simeval.extras.local.classifiers.sentiment import SentimentConsistency, SentimentMatch, SentimentScorer
-from simeval.scorers.checks import Check
 from tests.support.classifiers import Written, leaning
 
 pytestmark = pytest.mark.anyio

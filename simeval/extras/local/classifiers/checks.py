@@ -1,6 +1,6 @@
 """The two checks of a number that a classifier gives of a text: against an expected score, and against golden texts.
 
-A scorer of one number (sentiment, toxicity, bias) is a `Gauge`; a check has one and passes or fails its number.
+A check has a `Gauge`, a scorer of one number (sentiment, toxicity, bias), and passes or fails its number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal, cast
 import anyio
 
 from simeval.core.capture import first_leaf
-from simeval.core.direction import COUNT, UNBOUNDED, UNIT, Bounds, Direction, bounds_at, by_path
+from simeval.core.direction import COUNT, Bounds, Direction, bounds_at, by_path
 from simeval.core.trial import Preparation
 from simeval.core.validation import is_number, require, require_one_of
-from simeval.scorers.base import COLUMNS, ColumnScorer
+from simeval.scorers.base import COLUMNS, ColumnScorer, Gauge
 from simeval.scorers.values import is_array
 
 Side = Literal["both", "at_most", "at_least"]
@@ -26,24 +26,6 @@ _OPEN_TO: Mapping[Side, Direction] = {"at_most": "lower", "at_least": "higher", 
 WIDEST_PREDICTION = 30  # normal deviations; tails outside of 38 underflow
 _WIDTHS = ("allowed_uncertainty", "calculated_uncertainty", "standard_deviation", "scale")
 ROUNDING = 1e-9  # a border that is met but for the rounding of floats is met
-
-
-@dataclass(kw_only=True, eq=False)
-class Gauge(ColumnScorer):
-    """A scorer that gives one number of an `output`, under the name `default_score`, and its source, `model`."""
-
-    gives_ratings = False
-    bounds: ClassVar[tuple[float, float]]
-    timeout_seconds: ClassVar[float | None] = 600.0  # the first text waits until a model is loaded
-
-    @property
-    def metric(self) -> str:
-        """The name of the number."""
-        return str(self.default_score)
-
-    def bounds_of(self, path: str) -> Bounds | None:
-        known = {"windows": COUNT, "spread": UNIT, "distribution": UNIT, "label_map": UNBOUNDED}
-        return bounds_at({self.metric: self.bounds, **known}, path)
 
 
 @dataclass(kw_only=True, eq=False)
