@@ -29,9 +29,9 @@ from ..extras.local.classifiers.sentiment import SentimentMatch as SentimentMatc
 from ..extras.local.classifiers.sentiment import SentimentScorer as SentimentScorer
 from .base import ColumnScorer as ColumnScorer
 from .base import FunctionScorer as FunctionScorer
+from .base import Gauge as Gauge
 from .base import Scorer as Scorer
 from .base import scorer as scorer
-from .checks import Gauge as Gauge
 from .conditions import StateMatch as StateMatch
 from .each_turn import EachTurn as EachTurn
 from .llm.base import ModelScorer as ModelScorer

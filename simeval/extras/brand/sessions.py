@@ -1,4 +1,4 @@
-"""Sessions: the app's replies in one, the mean of a number over many with its interval and range, and weighted means."""
+"""Sessions: the app's replies in one, the mean of a number over many with its interval, and weighted means."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum, inf
