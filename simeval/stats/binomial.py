@@ -4,15 +4,56 @@ Reference: C. J. Clopper and E. S. Pearson (1934), "The use of confidence or fid
 in the case of the binomial", Biometrika 26.
 """
 
+from functools import lru_cache
 from itertools import pairwise
-from math import ceil, isclose, log, sqrt
+from math import ceil, isclose, lgamma, log, sqrt
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from simeval.core.arrays import Floats
+
+_Counts = int | NDArray[np.int64]
+
+_TABLED = 1_023  # trials: the tails of more come from scipy.special, which takes longer to load than such a table
+_GRAIN = 64  # sizes of tables, so that neighbours share one
 _SEARCHED = (300, 3_000)  # sample sizes looked through one block after another, because most answers are small
 _TIE = 1e-12  # how far above its limit rounding may put a chance that equals it
+
+
+def at_most(successes: _Counts, n: _Counts, p: float) -> Floats:
+    """Return P(Bin(n, p) <= successes), also of arrays; `successes` lie from -1 to n."""
+    return _tail(successes, n, p, is_upper=False)
+
+
+def more_than(successes: _Counts, n: _Counts, p: float) -> Floats:
+    """Return P(Bin(n, p) > successes), also of arrays; `successes` lie from -1 to n."""
+    return _tail(successes, n, p, is_upper=True)
+
+
+def _tail(successes: _Counts, n: _Counts, p: float, *, is_upper: bool) -> Floats:
+    largest = int(np.max(n))
+    if largest > _TABLED:
+        return np.asarray((scipy.special.bdtrc if is_upper else scipy.special.bdtr)(successes, n, p))
+    table = _tails(p, largest + _GRAIN - largest % _GRAIN - 1, is_upper)
+    return np.asarray(table[n, np.asarray(successes) + 1])
+
+
+@lru_cache(maxsize=8)
+def _tails(p: float, n_max: int, is_upper: bool) -> Floats:
+    """Return the table [n, k + 1] of one of the two tails: trial n + 1 is good or not, and nothing is subtracted."""
+    found = np.empty((n_max + 1, n_max + 2))
+    found[:, 0], found[0, 1:] = is_upper, not is_upper
+    for n in range(n_max):
+        found[n + 1, 1:] = (1 - p) * found[n, 1:] + p * found[n, :-1]
+    return found
+
+
+@lru_cache(maxsize=8)
+def log_factorials(n_max: int) -> Floats:
+    """Return the logarithms of 0!, 1!, ... n_max!."""
+    return np.array([lgamma(n + 1) for n in range(n_max + 1)])
 
 
 def p_at_least(successes: int, n: int, p0: float) -> float:
@@ -54,7 +95,7 @@ def minimum_n(p0: float, alpha: float) -> int:
 
 def most_misses(n: int, p0: float, alpha: float) -> int:
     """Return the most failures in n trials that still prove a rate above p0 at alpha; -1 if even 0 do not."""
-    return int(np.searchsorted(scipy.special.bdtr(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
+    return int(np.searchsorted(at_most(np.arange(n + 1), n, 1 - p0), alpha * (1 + _TIE), side="right")) - 1
 
 
 def n_for_power(p0: float, p1: float, *, alpha: float, power: float, n_limit: int = 20_000) -> int | None:
@@ -92,7 +133,7 @@ def critical_successes(n: ArrayLike, p0: float, alpha: float) -> NDArray[np.int6
     low, high = np.zeros_like(size), size + 1  # the answer is in (low, high]
     while np.any(high - low > 1):
         middle = (low + high) // 2
-        proves = scipy.special.bdtrc(np.maximum(middle - 1, 0), size, p0) <= alpha * (1 + _TIE)
+        proves = more_than(np.maximum(middle - 1, 0), size, p0) <= alpha * (1 + _TIE)
         high = np.where(proves & (high - low > 1), middle, high)
         low = np.where(~proves & (high - low > 1), middle, low)
     return high
@@ -102,7 +143,7 @@ def power(n: ArrayLike, p0: float, p1: float, *, alpha: float) -> NDArray[np.flo
     """Return, for each sample size, the chance that a true rate of p1 proves "above p0"."""
     size = np.asarray(n, dtype=np.int64)
     needed = critical_successes(size, p0, alpha)
-    return np.where(needed <= size, scipy.special.bdtrc(np.maximum(needed - 1, 0), size, p1), 0.0)
+    return np.where(needed <= size, more_than(np.maximum(needed - 1, 0), size, p1), 0.0)
 
 
 def _first_n_for_power(n: NDArray[np.int64], p0: float, p1: float, alpha: float, wanted: float) -> int | None:

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
-import scipy
 
 from simeval.core.arrays import Floats
 from simeval.stats.sequential import Design, design
@@ -169,7 +168,7 @@ def optimal_design(
 
 def _games(spending: Design, promise: Promise, expected: float | None) -> Iterator[Game]:
     """Yield the games to try: each place of the average among the rates, then with less that may be lost."""
-    rates = scipy.special.expit(scipy.special.logit(spending.p0) + _ODDS)
+    rates = _rates_above(spending.p0, _ODDS)
     power = _power(spending, rates)
     held = np.unique(np.minimum(np.searchsorted(power, _POWERS), rates.size - 1))
     may_miss, miss_mean = 1 - power[held], 1 - average_power(spending)
@@ -207,6 +206,12 @@ def average_power(plan: Design) -> float:
     ends, passes = plan.ends, plan.ends.rank == 0
     successes, failures = (ends.n - ends.failures)[passes], ends.failures[passes]
     return float(np.exp(ends.log_ways[passes] + log_mean(successes, failures, plan.p0)).sum())
+
+
+def _rates_above(p0: float, added: Floats) -> Floats:
+    """Return the rates whose odds have a logarithm so much above that of the bar's."""
+    odds = p0 / (1 - p0) * np.exp(added)
+    return np.asarray(odds / (1 + odds))
 
 
 def _power(plan: Design, rates: Floats) -> Floats:
@@ -360,7 +365,7 @@ def _made(
         promise=promise,
         expected=expected,
     )
-    rates = scipy.special.expit(scipy.special.logit(made.p0) + _CHECKED)
+    rates = _rates_above(made.p0, _CHECKED)
     keeps_level = made.characteristics(made.p0).prob_pass <= made.alpha
     keeps_power = bool(np.all(_power(made, rates) >= _power(spending, rates) - promise.loss + _BETWEEN))
     if promise.mean_loss is not None:

@@ -189,7 +189,7 @@ def _as_extreme(flipped: Floats, observed: float, rounding: float) -> tuple[int,
     return int(np.sum(flipped >= observed - rounding)), int(np.sum(flipped <= observed + rounding))
 
 
-def _drawn(sums: Floats, rounding: float, n_flips: int, random: np.random.Generator) -> PairedTest:
+def _drawn(sums: Floats, rounding: float, n_flips: int, random: "np.random.Generator") -> PairedTest:
     better = worse = 1
     for start in range(0, n_flips, _BLOCK):
         signs = random.integers(0, 2, size=(min(_BLOCK, n_flips - start), len(sums)), dtype=np.int8) * 2 - 1

@@ -67,7 +67,7 @@ def cheap_sizes(p0: float, *, alpha: float, count: int) -> list[tuple[int, int]]
     found: list[tuple[int, int]] = []
     n = binomial.minimum_n(p0, alpha)
     for misses in range(count):
-        while scipy.special.bdtr(misses, n, 1 - p0) > alpha * (1 + 1e-12):
+        while binomial.at_most(misses, n, 1 - p0) > alpha * (1 + 1e-12):
             n += 1
         found.append((n, misses))
     return found

@@ -23,8 +23,9 @@ from functools import cached_property, lru_cache
 from typing import Literal, Self
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
+
+from simeval.stats.binomial import at_most
 
 StopRule = Literal["gate", "verdict"]
 Boundary = Literal["pass", "end", "bad"]
@@ -264,43 +265,44 @@ def _boundary(p0: float, n_max: int, alpha: float, rho: float, first: int) -> tu
     The first look is at n = `first`: it also gets the level of all n before.
     """
     q = 1 - p0
-    most = int(np.searchsorted(scipy.special.bdtr(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
+    most = int(np.searchsorted(at_most(np.arange(n_max + 1), n_max, q), alpha * (1 + _TIE), side="right"))
     running = np.zeros(most + 1)  # P(still running with f failures); more failures never matter for a pass
     running[0] = 1.0
-    spent = 0.0
+    spent, least = 0.0, 0  # the fewest failures with which a run still goes on
     allowed = np.full(n_max + 1, -1)
     limits = alpha * (np.arange(n_max + 1) / n_max) ** rho * (1 + _TIE)
     for n in range(1, n_max + 1):
         running[1:] = p0 * running[1:] + q * running[:-1]
         running[0] *= p0
-        if n < first:
+        if n < first or spent + running[least] > limits[n]:
             continue
         reached = np.cumsum(running)
         failures = int(np.searchsorted(spent + reached, limits[n], side="right")) - 1
         if failures >= 0 and reached[failures] > 0:
             allowed[n] = failures
             spent += float(reached[failures])
-            running[: failures + 1] = 0.0
+            least = failures + 1
+            running[:least] = 0.0
+            if least > most:
+                break
     return allowed, spent
 
 
 def _count_paths(plan: Design) -> _Ends:
     """Count, in logarithms, the sequences of outcomes that lead to each ending."""
-    found: list[tuple[int, int, int, float]] = []  # rank, n, failures, logarithm of the ways
-    ways = np.array([0.0])  # to the running states, which have `first` failures, one more, and so on
-    first = 0
-    for n in range(1, plan.n_max + 1):
-        ways = np.logaddexp(np.append(ways, -np.inf), np.concatenate([[-np.inf], ways]))
-        failures = np.arange(first, first + len(ways))
-        passed = failures <= plan.pass_at[n]
-        bad = (failures >= plan.end_at[n]) & ~passed
-        going = ~(passed | bad)
-        for rank, ended in ((0, passed), (1, going & (n == plan.n_max)), (2, bad)):
-            found += [(rank, n, int(f), float(w)) for f, w in zip(failures[ended], ways[ended], strict=True)]
-        if not going.any():
+    found: list[tuple[int, int, int, NDArray[np.float64]]] = []  # rank, n, fewest failures, ways with so many and more
+    ways, first, none = np.zeros(1), 0, [-np.inf]  # to the running states, which have `first` failures, one more, ...
+    for n, (pass_at, end_at) in enumerate(np.stack([plan.pass_at, plan.end_at], axis=1)[1:].tolist(), start=1):
+        ways = np.logaddexp(np.concatenate([ways, none]), np.concatenate([none, ways]))
+        passed = min(max(pass_at + 1 - first, 0), ways.size)
+        going = min(max(end_at - first, passed), ways.size)
+        found += [(0, n, first, ways[:passed]), (2, n, first + going, ways[going:])]
+        ways, first = ways[passed:going], first + passed
+        if not ways.size:
             break
-        ways, first = ways[going], int(failures[going][0])
-    found.sort(key=lambda end: (end[0], end[1] if end[0] == 0 else -end[1], end[2]))
-    table = np.array(found)
-    rank, n_of, failures_of = table[:, :3].T.astype(np.int64)
-    return _Ends(n_of, failures_of, rank, table[:, 3])
+    found.append((1, plan.n_max, first, ways))
+    found.sort(key=lambda ended: (ended[0], ended[1] if ended[0] == 0 else -ended[1]))
+    sizes = [each.size for *_, each in found]
+    rank, n_of, fewest = (np.repeat([ended[place] for ended in found], sizes) for place in range(3))
+    since = np.concatenate([np.arange(size) for size in sizes])
+    return _Ends(n_of, fewest + since, rank, np.concatenate([each for *_, each in found]))

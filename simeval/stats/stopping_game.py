@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.stats.binomial import most_misses
+from simeval.stats.binomial import at_most, log_factorials, most_misses
 
 Bounds = NDArray[np.int64]
 
@@ -44,10 +44,16 @@ def log_mean(successes: Bounds, failures: Bounds, lowest: float, good: float = 0
 
     They weigh all alike, or as after `good` successes and `bad` failures.
     """
-    share = scipy.special.betaincc(successes + good + 1, failures + bad + 1, lowest) / scipy.special.betaincc(
-        good + 1, bad + 1, lowest
-    )
-    all_rates = scipy.special.betaln(successes + good + 1, failures + bad + 1) - scipy.special.betaln(good + 1, bad + 1)
+    if good or bad:
+        of_beta = scipy.special
+        share = of_beta.betaincc(successes + good + 1, failures + bad + 1, lowest) / of_beta.betaincc(
+            good + 1, bad + 1, lowest
+        )
+        all_rates = of_beta.betaln(successes + good + 1, failures + bad + 1) - of_beta.betaln(good + 1, bad + 1)
+    else:
+        n = successes + failures + 1
+        share, ways = at_most(successes, n, lowest) / (1 - lowest), log_factorials(int(n.max()))
+        all_rates = ways[successes] + ways[failures] - ways[n]
     return np.where(share > 0, all_rates + np.log(np.where(share > 0, share, 1.0)), -np.inf)
 
 
@@ -91,6 +97,12 @@ class Stops(NamedTuple):
 
     pass_at: Bounds
     end_at: Bounds
+
+    def at_states(self, width: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return whether each test passes, and whether it goes on, with f failures in n trials: [n, test, f]."""
+        failures = np.arange(width)
+        is_pass = failures <= self.pass_at.T[..., None]
+        return is_pass, ~is_pass & (failures < self.end_at.T[..., None])
 
     def rows(self, which: Sequence[int] | NDArray[np.bool_]) -> "Stops":
         """Return some of the tests, as copies."""
@@ -152,11 +164,8 @@ class Game:
         of_path = (np.log(mean) + largest)[:, 0]
         with np.errstate(over="ignore"):
             good = np.minimum(np.exp(of_path[1:] - of_path[:-1]), 1.0)
-        ways = (
-            scipy.special.gammaln(first + 1)
-            - scipy.special.gammaln(failures[0] + 1)
-            - scipy.special.gammaln(np.maximum(first - failures[0], 0) + 1)
-        )
+        factorials = log_factorials(max(first, failures.size))
+        ways = factorials[first] - factorials[failures[0]] - factorials[np.maximum(first - failures[0], 0)]
         start = np.where(failures[0] <= first, np.exp(ways + of_path[first]), 0.0)
         return cls(n_max, first, alpha, may_miss, every[:, :-1], every[:, -1], good, start)
 
@@ -179,25 +188,25 @@ class Game:
 
         The ways are the chances to come to each state, under the mean of all paths: [n, test, f]; only if `kept`.
         """
-        tests, failures = len(stops.pass_at), np.arange(self.width)
+        tests, is_pass, is_on = len(stops.pass_at), *stops.at_states(self.width)
         ways = np.zeros((self.n_max + 1 if kept else 0, tests, self.width))
-        came, part = np.tile(self.start, (tests, 1)), slice(0, self.width)
+        came, start = np.tile(self.start, (tests, 1)), 0  # the first state to come to
         gains, trials = np.zeros((tests, self.gains.shape[1])), np.full(tests, float(self.first))
-        low, high, most = stops.pass_at.min(axis=0) + 1, stops.end_at.max(axis=0), stops.pass_at.max(axis=0)
+        low, most = ((reduced(axis=0) + 1).tolist() for reduced in (stops.pass_at.min, stops.pass_at.max))
+        high = np.minimum(stops.end_at.max(axis=0), self.width - 1).tolist()
         for n in range(self.first, self.n_max + 1):
+            stop = start + came.shape[1]
             if kept:
-                ways[n][:, part] = came
-            won = slice(part.start, max(min(most[n] + 1, part.stop), part.start))
-            passed = came[:, : won.stop - won.start] * (failures[won] <= stops.pass_at[:, n, None])
-            gains += passed @ self.gains[n][:, won].T
-            on = slice(max(low[n], part.start), min(high[n], part.stop, self.width - 1))
-            if n == self.n_max or on.stop <= on.start:
+                ways[n, :, start:stop] = came
+            if (won := min(most[n], stop)) > start:
+                gains += (came[:, : won - start] * is_pass[n, :, start:won]) @ self.gains[n, :, start:won].T
+            on, off = max(low[n], start), min(high[n], stop)
+            if n == self.n_max or off <= on:
                 break
-            is_on = (failures[on] > stops.pass_at[:, n, None]) & (failures[on] < stops.end_at[:, n, None])
-            going = came[:, on.start - part.start : on.stop - part.start] * is_on
-            trials += going @ self.cost[n, on]
-            good = going * self.good[n, on]
-            came, part = np.zeros((tests, good.shape[1] + 1)), slice(on.start, on.stop + 1)
+            going = came[:, on - start : off - start] * is_on[n, :, on:off]
+            trials += going @ self.cost[n, on:off]
+            good = going * self.good[n, on:off]
+            came, start = np.zeros((tests, off - on + 1)), on
             came[:, :-1] = good
             came[:, 1:] += going - good
         return np.concatenate([gains, trials[:, None]], axis=1), ways
@@ -207,19 +216,17 @@ class Game:
 
         Only the states from the last that passes to the first that ends are filled in.
         """
-        tests, failures = len(stops.pass_at), np.arange(self.width)
-        found = np.zeros((self.n_max + 1, tests, self.gains.shape[1] + 1, self.width))
-        low = np.maximum(stops.pass_at.min(axis=0), 0)
-        high = np.minimum(stops.end_at.max(axis=0), self.width - 2)
+        is_pass, is_on = (each[:, :, None] for each in stops.at_states(self.width))
+        found = np.zeros((self.n_max + 1, len(stops.pass_at), self.gains.shape[1] + 1, self.width))
+        low = np.maximum(stops.pass_at.min(axis=0), 0).tolist()
+        high = np.minimum(stops.end_at.max(axis=0), self.width - 2).tolist()
+        bad = 1 - self.good
         for n in range(self.n_max - 1, self.first - 1, -1):
             part, ahead = slice(low[n], high[n] + 1), slice(low[n], high[n] + 2)
-            is_pass = (failures[ahead] <= stops.pass_at[:, n + 1, None])[:, None]
-            is_on = (failures[ahead] < stops.end_at[:, n + 1, None])[:, None] & ~is_pass
-            after = np.where(is_on, found[n + 1][..., ahead], 0.0)
-            after[:, :-1] += np.where(is_pass, self.gains[n + 1][:, ahead], 0.0)
-            good = self.good[n, part]
-            found[n][..., part] = good * after[..., :-1] + (1 - good) * after[..., 1:]
-            found[n][:, -1, part] += self.cost[n, part]
+            after = found[n + 1, ..., ahead] * is_on[n + 1, ..., ahead]
+            after[:, :-1] += self.gains[n + 1, :, ahead] * is_pass[n + 1, ..., ahead]
+            found[n, ..., part] = self.good[n, part] * after[..., :-1] + bad[n, part] * after[..., 1:]
+            found[n, :, -1, part] += self.cost[n, part]
         return found
 
     def _play(self, prices: Prices, found: Stops | None) -> Floats:
@@ -227,24 +234,22 @@ class Game:
 
         Where even one trial more costs more than a stop, the stop is best: only states between are looked at.
         """
-        low, high = self._window(prices)
+        low, high = (each.tolist() for each in self._window(prices))
         wrong, missed = prices.wrong[:, None], prices.shares(self.may_miss.size)
-        gains, n_max = self.gains, self.n_max
+        gains, n_max, bad = self.gains, self.n_max, 1 - self.good
         values = np.empty((wrong.size, self.width))
         for n in range(n_max, self.first - 1, -1):
-            part = slice(low[n], high[n] + 1)
-            if n < n_max:  # a state outside the window is a pass, or a miss
-                values[:, part.start : low[n + 1]] = wrong * gains[n + 1, 0, part.start : low[n + 1]]
-                edge = slice(high[n + 1] + 1, part.stop + 1)
+            part, further = slice(low[n], high[n] + 1), slice(low[n] + 1, high[n] + 2)
+            if n < n_max and low[n] < low[n + 1]:  # a state below the window is a pass
+                values[:, low[n] : low[n + 1]] = wrong * gains[n + 1, 0, low[n] : low[n + 1]]
+            if n < n_max and high[n] >= high[n + 1]:  # and one above it a miss
+                edge = slice(high[n + 1] + 1, further.stop)
                 values[:, edge] = missed @ gains[n + 1, 1:, edge]
             passing = wrong * gains[n, 0, part]
             ending = missed @ gains[n, 1:, part]
             best = np.minimum(passing, ending)
             if n < n_max:
-                good = self.good[n, part]
-                after = (
-                    self.cost[n, part] + good * values[:, part] + (1 - good) * values[:, part.start + 1 : part.stop + 1]
-                )
+                after = self.cost[n, part] + self.good[n, part] * values[:, part] + bad[n, part] * values[:, further]
                 best = np.minimum(best, after)
             values[:, part] = best
             if found:

@@ -4,12 +4,24 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simeval.evaluators.scores import ProportionEvaluator
-from simeval.stats.binomial import clopper_pearson, minimum_n, most_misses, n_for_power, p_at_least, p_at_most
+from simeval.stats.binomial import (
+    at_most,
+    clopper_pearson,
+    log_factorials,
+    minimum_n,
+    more_than,
+    most_misses,
+    n_for_power,
+    p_at_least,
+    p_at_most,
+)
 from tests.support.golden import cases_of
 
 SHARES = st.floats(0.01, 0.99)
@@ -26,6 +38,32 @@ def exact_tail(successes: int, n: int, p0: Fraction) -> Fraction:
     """Sum P(Bin(n, p0) >= successes) in rational numbers."""
     terms = (comb(n, k) * p0**k * (1 - p0) ** (n - k) for k in range(successes, n + 1))
     return sum(terms, Fraction(0))
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.5), (63, 0.1), (64, 0.97), (250, 0.75), (1_023, 0.9)])
+def test_tails_from_tables_equal_sums_of_fractions(n: int, p: float) -> None:
+    for successes in {0, n // 4, n // 2, n - n // 10 - 1, n - 1}:
+        above = exact_tail(successes + 1, n, Fraction(p))
+
+        assert float(more_than(successes, n, p)) == pytest.approx(float(above), rel=1e-12, abs=1e-300)
+        assert float(at_most(successes, n, p)) == pytest.approx(float(1 - above), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("n", [1_023, 1_024])
+def test_tails_of_many_trials_equal_those_of_scipy(n: int) -> None:
+    successes, sizes = np.array([0, 700, 800, 900, n]), np.array([300, 1_000, 1_000, n, n])
+
+    assert np.allclose(at_most(successes[1:], sizes[1:], 0.8), scipy.special.bdtr(successes[1:], sizes[1:], 0.8))
+    assert np.allclose(more_than(successes, sizes, 0.8), scipy.special.bdtrc(successes, sizes, 0.8))
+
+
+def test_no_successes_are_less_than_none() -> None:
+    assert at_most(np.array([-1, 3]), 3, 0.5).tolist() == [0, 1]
+    assert more_than(np.array([-1, 3]), 3, 0.5).tolist() == [1, 0]
+
+
+def test_factorials_are_those_of_integers() -> None:
+    assert np.exp(log_factorials(5)) == pytest.approx([1, 1, 2, 6, 24, 120])
 
 
 @pytest.mark.parametrize("case", cases_of("proportion_exact_test"))
