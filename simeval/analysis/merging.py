@@ -33,7 +33,7 @@ from simeval.core.trial import (
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import ExpectationDocument, RunDocument, ScenarioDocument
-from simeval.results.guarantee import HISTORY, History
+from simeval.results.guarantee import HISTORY, doubt_of, earlier_of, with_history
 from simeval.results.suite import (
     HEAD,
     ExpectationResult,
@@ -387,14 +387,10 @@ def _definition(shards: Sequence[_ShardRun]) -> Mapping[str, Any]:
     first = shards[0].ended.stored.definition
     whole = {name: value for name, value in first.items() if name not in ("shard", HISTORY)}
     nothing = enumerate({"title": title, "then": []} for title in shards[0].entry["titles"])
-    return _history(shards).kept_in({**whole, "scenarios": [planned.get(place, missing) for place, missing in nothing]})
-
-
-def _history(shards: Sequence[_ShardRun]) -> History:
-    """Return the history of the shards together."""
-    found = [History.of(shard.ended.stored.definition) for shard in shards]
-    doubts = dict.fromkeys(each.doubt for each in found if each.doubt)
-    return History(earlier={**ChainMap(*(dict(each.earlier) for each in found))}, doubt="; ".join(doubts))
+    whole["scenarios"] = [planned.get(place, missing) for place, missing in nothing]
+    found = [shard.ended.stored.definition for shard in shards]
+    doubts = dict.fromkeys(filter(None, map(doubt_of, found)))
+    return with_history(whole, ChainMap(*(dict(earlier_of(each)) for each in found)), "; ".join(doubts))
 
 
 def _in_order(shards: Sequence[_ShardRun], run: RunRecord) -> Iterable[ScenarioResult]:

@@ -41,7 +41,7 @@ from simeval.models.protocol.model import Model, SharedModel, is_embedded
 from simeval.models.protocol.prompt_texts import Prompt, all_prompts
 from simeval.models.providers.offline import NOTICE
 from simeval.models.registry import Models, address_of, road_of
-from simeval.results.guarantee import History
+from simeval.results.guarantee import doubt_of, earlier_of, with_history
 from simeval.results.rows import Row
 from simeval.results.suite import RunRecord
 from simeval.scorers.llm.criteria import ALL_MET, NOT_ALL_MET, CriteriaScorer, EscalatingScorer
@@ -387,12 +387,12 @@ class RunContext:
         further fields of the record.
         """
         defined = self.define(plans, app_name, user=user, part=part)
-        past, known, history = self.past, RestoredTrials(), History(earlier=earlier or {}, doubt=doubt)
+        past, known = self.past, RestoredTrials()
         if past is not None:
             known = restore(
                 past,
                 plans,
-                History.of(past.definition).kept_in(defined),
+                with_history(defined, earlier_of(past.definition), doubt_of(past.definition)),
                 on_app_error=self.settings.on_app_error,
                 accept_changes=self.settings.accept_changes,
                 recorded=recorded,
@@ -400,7 +400,7 @@ class RunContext:
         now = datetime.now(UTC)
         resumed = None if known.from_another else past
         if resumed is not None:
-            history = History.of(resumed.definition)
+            earlier, doubt = earlier_of(resumed.definition), doubt_of(resumed.definition)
             self.meter.before = resumed
         return RunRecord(
             run_id=resumed.run_id if resumed else f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
@@ -414,7 +414,7 @@ class RunContext:
             started=resumed.started if resumed else now,
             scenarios=tuple((p.title, p.sample_size, tuple(each.label for each in p.measures)) for p in plans),
             notes=(*notes, *known.notes),
-            definition=replace(history, doubt=known.doubt or history.doubt).kept_in(defined),
+            definition=with_history(defined, earlier or {}, known.doubt or doubt),
             **more,
         ), known
 

@@ -41,6 +41,7 @@ from simeval.core.waits import in_words
 from simeval.core.world import World, WorldMaker, made_world, state_of, world_record
 from simeval.engine.actors.app import AlteredApp, Memory
 from simeval.engine.actors.dialogue import (
+    NOTHING_SAID,
     ONE_SESSION,
     SHARED,
     Bookmark,
@@ -243,7 +244,7 @@ class Conversations:
         """Hold the conversation of a trial; if its user errs and the settings ask for it, again with fresh draws."""
         begun = self.begun.get((trial.scenario, trial.index))
         said = begun.messages if begun is not None else None
-        beginning, state = Beginning(), ""
+        beginning, state = NOTHING_SAID, ""
         if begun is not None and said is not None:
             beginning = Beginning(said, turns=sum(message.role == "assistant" for message in said))
             state = begun.state
@@ -259,7 +260,7 @@ class Conversations:
                 return self._noted(held, faults)
             await bookmark.take_out()
             anew.append(faults[0].kind)
-            beginning, state = Beginning(), ""
+            beginning, state = NOTHING_SAID, ""
 
     async def recall(self, held: TrialConversation) -> TrialConversation:
         """Return a conversation that was held before as `hold` gave it."""

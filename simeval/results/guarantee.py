@@ -313,26 +313,21 @@ def _is_english(scenarios: Sequence[Sequence[Conversation]]) -> bool:
     return not found or found.most_common(1)[0][0] == "en"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """The course before a run, or of its trials.
+def earlier_of(definition: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return how often each scenario of a run was run since its last pass; older definitions do not keep it."""
+    found: Mapping[str, int] = definition.get(HISTORY, {}).get("earlier", {})
+    return found
 
-    `earlier` counts, by scenario, the runs without a pass since its last one; `doubt` is why the trials are not fresh
-    ones, if so.
-    """
 
-    earlier: Mapping[str, int] = field(default_factory=dict)
-    doubt: str = ""
+def doubt_of(definition: Mapping[str, Any]) -> str:
+    """Return why the trials of a run are no fresh ones; empty if they are."""
+    return str(definition.get(HISTORY, {}).get("doubt", ""))
 
-    @classmethod
-    def of(cls, definition: Mapping[str, Any]) -> Self:
-        """Return the history that the definition of a run keeps; older ones keep none."""
-        return cls(**definition.get(HISTORY, {}))
 
-    def kept_in(self, definition: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a definition with this history, if there is one."""
-        kept = {name: value for name, value in (("earlier", dict(self.earlier)), ("doubt", self.doubt)) if value}
-        return {**definition, **({HISTORY: kept} if kept else {})}
+def with_history(definition: Mapping[str, Any], earlier: Mapping[str, int], doubt: str) -> Mapping[str, Any]:
+    """Return the definition of a run with the course before it, or of its trials, if there is one."""
+    kept = {name: value for name, value in (("earlier", dict(earlier)), ("doubt", doubt)) if value}
+    return {**definition, **({HISTORY: kept} if kept else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +343,7 @@ class Concluded:
 
 def guaranteed_of(concluded: Sequence[Concluded], definition: Mapping[str, Any], *, gate: Gate, joint: bool) -> str:
     """Return the error bound of a run, in words; empty if no conclusion could be wrong."""
-    earlier = History.of(definition).earlier
+    earlier = earlier_of(definition)
     return guarantee(
         [verdict for each in concluded for verdict in each.verdicts],
         gate=gate,
@@ -441,7 +436,7 @@ def _again(earlier: Mapping[str, int]) -> str:
 
 def _doubts(concluded: Sequence[Concluded], definition: Mapping[str, Any]) -> list[str]:
     """Return why nobody knows the error rate of a run, each reason once."""
-    found = [History.of(definition).doubt]
+    found = [doubt_of(definition)]
     found += [_of_users(concluded, definition.get("settings", {}).get("on_user_fault"))]
     if left_out := max((v.left_out for each in concluded for v in each.verdicts), default=0):
         found += [f"{_trials(left_out)} in which the app failed {_were(left_out)} left out (--on-app-error exclude)"]

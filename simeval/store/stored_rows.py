@@ -13,7 +13,7 @@ from simeval.core.feedback import PERSON, Feedback
 from simeval.datasets.dataset import REFERENCE, Dataset, Example, check_dataset, own_ids
 from simeval.errors import DefinitionError
 from simeval.results.document import Document, ExperimentDocument, RunDocument
-from simeval.results.guarantee import History
+from simeval.results.guarantee import doubt_of
 from simeval.results.rows import Row, Rows, row_of
 from simeval.store.database import Database
 from simeval.store.feedback import FeedbackBook
@@ -99,7 +99,7 @@ def _doubt(database: Database, run_id: str) -> str:
     """Return why the trials of a run may be no fair sample of the app; empty if they are one."""
     query = select(RUNS.c.definition).where(RUNS.c.run_id == run_id)
     definition = from_json(database.read(lambda connection: connection.execute(query).scalar_one()))
-    if doubt := History.of(definition).doubt:
+    if doubt := doubt_of(definition):
         return doubt
     head = Runs(database).head(run_id)
     is_short = isinstance(head, RunDocument) and any(each.trials < each.sample_size for each in head.scenarios)

@@ -309,7 +309,16 @@ class App:
     ) -> "AppSession":
         """Return a conversation with the app that goes on from a beginning, until `scope` ends."""
         held, task = HeldHandler(self.handler), AppTask(self.left)
-        return AppSession(self, memory, scope, beginning.turns, _as_chat(beginning), toolbox, held, task)
+        return AppSession(
+            self,
+            memory,
+            scope,
+            beginning.turns,
+            _as_chat(*beginning.messages, system=beginning.system),
+            toolbox,
+            held,
+            task,
+        )
 
     async def answer(
         self, turn: int, call: Callable[[], Any], state: Any, scope: TrialScope, task: AppTask
@@ -414,7 +423,7 @@ class AppSession:
         self.turn += 1
         if ATTACK in message.metadata:
             self._take_back(message)
-        self.history += _as_chat(Beginning((message,)))
+        self.history += _as_chat(message)
         tools = self.toolbox.tools if self.toolbox else NO_TOOLS
         call = partial(self.held.call, self.history, self.memory.state, tools)
         answer, self.memory.state = await self.app.answer(self.turn, call, self.memory.state, self.scope, self.task)
@@ -434,7 +443,7 @@ class AppSession:
     def told(self, message: Message, answer: Message) -> Message:
         """Take a message and an answer that are given; the app is not asked, and finds them in the history."""
         self.turn += 1
-        self.history += _as_chat(Beginning((message, answer)))
+        self.history += _as_chat(message, answer)
         return answer
 
     async def leave(self) -> None:
@@ -484,12 +493,11 @@ def _timed_call(call: Callable[[], Any]) -> tuple[Any, float]:
     return returned, perf_counter() - clock
 
 
-def _as_chat(beginning: Beginning) -> list[ChatMessage]:
+def _as_chat(*messages: Message, system: str = "") -> list[ChatMessage]:
     said: list[ChatMessage] = [
-        {"role": message.role, "content": message.metadata.get(PARTS, message.content)}
-        for message in beginning.messages
+        {"role": message.role, "content": message.metadata.get(PARTS, message.content)} for message in messages
     ]
-    return [{"role": "system", "content": beginning.system}, *said] if beginning.system else said
+    return [{"role": "system", "content": system}, *said] if system else said
 
 
 def _metadata(response: AppResponse) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ from simeval.engine.run_context import EngineResources, RemoteWorkers, RunContex
 from simeval.engine.simulation import Simulation
 from simeval.errors import DefinitionError, ModelUnusable
 from simeval.models.protocol.model import Model
-from simeval.results.guarantee import History
+from simeval.results.guarantee import doubt_of, earlier_of, with_history
 from simeval.suites.scenario import ScenarioTest
 
 KNOWN = Score.of(0.0)  # in the place of a score that the run has, so that it is not measured again
@@ -67,7 +67,9 @@ class TrialWorker:
         simulation = Simulation.of(context, suite, app_handler)
         part = simulation.part_in(definition)
         own = context.define(simulation.plans, simulation.target.name, user=shared.user.name, part=part)
-        own = History.of(definition).kept_in(own)  # of the run's store, which workers do not have
+        own = with_history(
+            own, earlier_of(definition), doubt_of(definition)
+        )  # of the run's store, which workers do not have
         simulation = simulation.only(part)
         differences = changes(definition, own)
         if differences:

@@ -214,6 +214,9 @@ class Excerpt:
         return not (self.left_out or self.cut)
 
 
+WHOLE = Excerpt()
+
+
 def excerpt(messages: Sequence[Message], most_tokens: int | None) -> Excerpt:
     """Return the shown part of a conversation within so many tokens, as estimated by `tokens_in`.
 
@@ -221,10 +224,10 @@ def excerpt(messages: Sequence[Message], most_tokens: int | None) -> Excerpt:
     after the beginning and before the end, by turns, as long as they fit.
     """
     if most_tokens is None:
-        return Excerpt(messages=len(messages))
+        return WHOLE
     sizes = [_size(message) for message in messages]
     if sum(sizes) <= most_tokens:
-        return Excerpt(messages=len(messages))
+        return WHOLE
     first = min(2, len(messages))
     last = max(first, len(messages) - 2)  # the part left out is messages[first:last]
     ends = [*range(first), *range(last, len(messages))]
