@@ -3,11 +3,13 @@
 Property tests draw the same examples each time, and a slow machine does not fail them.
 """
 
+import faulthandler
 import gc
 import logging
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from time import monotonic
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of every command; set before NumPy is loaded
 
@@ -34,6 +36,35 @@ def pytest_collection() -> Generator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+class HangingTests:
+    """Ends a process with every stack, if a test hangs and no time-out of its own ends it.
+
+    pytest's own watch starts a thread for each test and waits for its end, which takes 5 ms on a busy machine.
+    """
+
+    every_seconds, patience_seconds = 60, 720
+
+    def __init__(self) -> None:
+        self.stderr = os.dup(2)  # while a test runs, it is captured
+        self.watched_since = float("-inf")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Watch this test and those that begin within a minute."""
+        if monotonic() > self.watched_since + self.every_seconds:
+            faulthandler.dump_traceback_later(self.patience_seconds, exit=True, file=self.stderr)
+            self.watched_since = monotonic()
+
+    def pytest_sessionfinish(self) -> None:
+        """Watch no longer."""
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch the tests of this process."""
+    config.pluginmanager.register(HangingTests())
 
 
 settings.register_profile("unit", deadline=None, derandomize=True, database=None, max_examples=50)
