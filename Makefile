@@ -5,10 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 SINCE := main
 BIN := $(VENV)/bin
-INSTALL := python -m pip --disable-pip-version-check install --quiet
-PIP := $(BIN)/$(INSTALL)
 # Only what is used is compiled, when it is: all of it takes 120 MB and half of the time.
-LOCKED := $(BIN)/python -m pip --disable-pip-version-check install --no-compile --require-hashes --no-deps -r
+INSTALL := python -m pip --disable-pip-version-check install --no-compile
+PIP := $(BIN)/$(INSTALL) --quiet
+LOCKED := $(BIN)/$(INSTALL) --require-hashes --no-deps -r
 COUNTED = awk -v of="$$(grep -c == $<)" '/^(Collecting|Processing)/ && !(++n % 10) {print "  " n " of " of " packages"; fflush()} \
 	    /^Installing collected/ {print "  unpacking them"; fflush()}'
 SUPPORTED := import sys; v = sys.version_info[:2]; sys.exit((v < (3, 11) or v > (3, 14)) and \
@@ -61,8 +61,8 @@ wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use 
 	rm -rf build/wheel
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/$(INSTALL) --require-hashes --no-deps -r requirements/simeval.lock
-	build/wheel/venv/bin/$(INSTALL) --no-deps build/wheel/*.whl
+	build/wheel/venv/bin/$(INSTALL) --quiet --require-hashes --no-deps -r requirements/simeval.lock
+	build/wheel/venv/bin/$(INSTALL) --quiet --no-deps build/wheel/*.whl
 	$(BIN)/python -m tests.wheel.check build/wheel/*.whl build/wheel/venv/bin/python
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
@@ -129,5 +129,5 @@ $(VENV)/.ray: requirements/ray.txt $(VENV)/.dev
 
 $(VENV)/.agents: requirements/agents.txt $(VENV)/.dev
 	rm -rf $(VENV)/agents
-	$(PIP) --no-deps --no-compile --target $(VENV)/agents -r requirements/agents.txt
+	$(PIP) --no-deps --target $(VENV)/agents -r requirements/agents.txt
 	touch $@
