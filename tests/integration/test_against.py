@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,11 +25,14 @@ from tests.support.early_stopping import SeededApp, engine, is_good, is_said, sc
 pytestmark = pytest.mark.anyio
 
 SUITE = [scenario(title=f"s{number}") for number in range(3)]
+BASELINES: dict[float, SuiteResult] = {}
 
 
-async def baseline(quality: float = 0.9, **options: Any) -> SuiteResult:
-    """Return what an app came to on whole samples."""
-    return await engine(early_stopping=False, **options).evaluate(SUITE, SeededApp(quality))
+async def baseline(quality: float = 0.9) -> SuiteResult:
+    """Return what an app came to on whole samples, of one run for all tests."""
+    if quality not in BASELINES:
+        BASELINES[quality] = await engine(early_stopping=False).evaluate(SUITE, SeededApp(quality))
+    return BASELINES[quality]
 
 
 class Worse(SeededApp):
@@ -184,7 +188,7 @@ async def test_a_run_that_was_measured_otherwise_is_refused_before_the_app_is_as
     change: Callable[[dict[str, Any]], None], said: str
 ) -> None:
     before, app = await baseline(), SeededApp(0.9)
-    document = encode_suite(before.results, before.run, version="1")
+    document = deepcopy(encode_suite(before.results, before.run, version="1"))
     change(document)
 
     with pytest.raises(DefinitionError, match=f"it was measured otherwise: .*{said}"):
@@ -203,7 +207,7 @@ async def test_a_run_that_was_measured_otherwise_is_refused_before_the_app_is_as
 )
 async def test_what_else_has_changed_is_named_in_one_line(change: Callable[[dict[str, Any]], None], said: str) -> None:
     before = await baseline()
-    document = encode_suite(before.results, before.run, version="1")
+    document = deepcopy(encode_suite(before.results, before.run, version="1"))
     change(document)
 
     result = await engine().evaluate(against(SUITE, document), SeededApp(0.9))
@@ -214,7 +218,7 @@ async def test_what_else_has_changed_is_named_in_one_line(change: Callable[[dict
 
 async def test_of_an_older_result_that_did_not_keep_its_users_it_is_said_that_they_are_not_known() -> None:
     before = await baseline()
-    document = encode_suite(before.results, before.run, version="1")
+    document = deepcopy(encode_suite(before.results, before.run, version="1"))
     del document["conditions"]
 
     result = await engine().evaluate(against(SUITE, document), SeededApp(0.9))
