@@ -32,7 +32,8 @@ ENGINE = {  # which only runs need
 }
 NOT_OF_EVERY_RUN = {
     *("aiohttp", "litellm", "psycopg", "rich", "scipy.stats", "sqlalchemy", "simeval.datasets.files"),
-    *("simeval.engine.experiment_run", "simeval.results.html", "simeval.results.junit", "simeval.results.selection"),
+    *("simeval.core.near_misses", "simeval.engine.experiment_run"),
+    *("simeval.results.html", "simeval.results.junit", "simeval.results.selection"),
 }
 RESULTS = {"simeval.models", "simeval.results.experiment", "simeval.results.suite", "simeval.store.lifecycle"}
 
@@ -107,6 +108,10 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
         ("doctor --store none", ENGINE),
         ("demo", NOT_OF_EVERY_RUN),
         (
+            "plan order_line.yaml",
+            {"aiohttp", "scipy.special", "sqlalchemy", "numpy.ma", "numpy.random", "simeval.engine"},
+        ),
+        (
             "plan --bar .9 --rate .97",
             {"asyncio", "pydantic", "sqlalchemy", "scipy.special", *ENGINE}
             - {"numpy", "scipy", "simeval.evaluators.base"},
@@ -115,6 +120,7 @@ def test_starting_loads_nothing_heavy(command: str) -> None:
 )
 def test_a_command_loads_only_its_needs(command: str, needless: set[str], tmp_path: Path) -> None:
     shutil.copy(TESTS / "data" / "stores" / "gates.db", tmp_path)
+    shutil.copy(TESTS.parent / "scenarios" / "order_line.yaml", tmp_path)
     code = (
         "import atexit, sys; from simeval.cli.main import main\n"
         f"atexit.register(lambda: print(sorted({needless!r} & {{*sys.modules}}), file=sys.stderr))\n"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from simeval.core.app_handler import ExampleHandler
 from simeval.core.settings import Settings
-from simeval.engine.actors.handler import Handler
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.named import app_of
 from simeval.suites.cast import Cast
@@ -27,6 +26,8 @@ def read_suite(
 
 def handler_of(cast: Cast) -> ExampleHandler:
     """Return the app of a cast. Raises DefinitionError for an app that cannot be one."""
+    from simeval.engine.actors.handler import Handler  # a plan calls no app
+
     with cast.placed("app"):
         app = app_of(cast.app)
         if callable(app):

@@ -190,9 +190,14 @@ class Controls:
     @property
     def kinds(self) -> tuple[ControlKind, ...]:
         """Which there are, in the order shown; of near misses the second is shown only after the first."""
-        far: tuple[ControlKind, ...] = ("evasive", "off_topic")
-        near: tuple[ControlKind, ...] = ("near_miss",) if self.unwritten or near_misses_of(self) else ()
-        must_fail: tuple[ControlKind, ...] = ("counterexample",) if self.counterexample else (*far, *near)
+        found = self.kinds_but_near
+        is_near = not self.counterexample and (self.unwritten or near_misses_of(self))
+        return (*found[:2], "near_miss", *found[2:]) if is_near else found
+
+    @property
+    def kinds_but_near(self) -> tuple[ControlKind, ...]:
+        """Which there are besides near misses, in the order shown."""
+        must_fail: tuple[ControlKind, ...] = ("counterexample",) if self.counterexample else ("evasive", "off_topic")
         return (*must_fail, "example") if self.example else must_fail
 
     def completed(self, written: Sequence[str], best_level: str) -> "Controls":

@@ -170,7 +170,7 @@ def _games(spending: Design, promise: Promise, expected: float | None) -> Iterat
     """Yield the games to try: each place of the average among the rates, then with less that may be lost."""
     rates = _rates_above(spending.p0, _ODDS)
     power = _power(spending, rates)
-    held = np.unique(np.minimum(np.searchsorted(power, _POWERS), rates.size - 1))
+    held = sorted({*np.minimum(np.searchsorted(power, _POWERS), rates.size - 1).tolist()})  # np.unique loads numpy.ma
     may_miss, miss_mean = 1 - power[held], 1 - average_power(spending)
     for share in promise.held:
         at, missed = rates[held].tolist(), may_miss + share * promise.loss

@@ -296,13 +296,14 @@ class ExpectationControls:
         it must fail is unproven, and counts as wrong.
         """
         whole = self
+        are_tested = not all(is_embedded(judge.model.name) for judge in self.judges)
         if made.rubric is not None:
             self.book.expect(self, 0)
+        if made.rubric is not None and are_tested:
             best_level = [*made.rubric.levels.values()][-1]
             whole = replace(self, shown=self.shown.completed(made.rubric.near_misses, best_level))
-        lacks = not {"near_miss", "counterexample"} & {*whole.shown.kinds}
-        are_tested = not all(is_embedded(judge.model.name) for judge in self.judges)
-        return await whole.show(scorer, columns, replace(made, lacks_near_miss=lacks and are_tested))
+        lacks = are_tested and not {"near_miss", "counterexample"} & {*whole.shown.kinds}
+        return await whole.show(scorer, columns, replace(made, lacks_near_miss=lacks))
 
     async def show(self, scorer: Judging, columns: Mapping[str, Any], made: Preparation) -> Preparation:
         """Show the controls as `prepare` does, once it is known which there are."""
@@ -366,7 +367,7 @@ class ExpectationControls:
 
 def kinds_for(shown: Controls, judge: str) -> Sequence[ControlKind]:
     """Return which controls a judge is shown; an embedded one, which is known not to understand, no near miss."""
-    return [kind for kind in shown.kinds if kind != "near_miss" or not is_embedded(judge)]
+    return shown.kinds_but_near if is_embedded(judge) else shown.kinds
 
 
 def _facts(columns: Mapping[str, Any]) -> str:
