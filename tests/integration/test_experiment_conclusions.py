@@ -10,6 +10,7 @@ from simeval import (
     MeanEvaluator,
     Message,
     PassHatKEvaluator,
+    ProportionEvaluator,
     SuccessRateEvaluator,
     scorer,
 )
@@ -48,6 +49,21 @@ class TestConclusions:
         assert [verdict.outcome for verdict in result.verdicts] == ["pass", "pass"]
         assert result.verdicts[0].p_value == pytest.approx(0.7**30)
         assert len(calls) == 30
+
+    async def test_of_answers_in_memory_only_the_one_that_speaks_most_against_a_requirement_keeps_its_reason(
+        self,
+    ) -> None:
+        @scorer
+        def less(n: int) -> dict[str, object]:
+            return {"size": 5 - n, "reason": f"it has {n}"}
+
+        large = Expectation(scorer=less, score="size", evaluator=ProportionEvaluator(threshold=6, min_proportion=0.5))
+
+        result = await engine(concurrency=1).evaluate(sums(4), double, then=large)
+
+        found = result.expectations[0].results
+        reasons = [each.details.get("reason") for each in found if isinstance(each, Score)]
+        assert reasons == [None, None, None, "it has 3"]
 
     async def test_an_app_that_fails_has_not_met_what_is_required(self) -> None:
         def crashes(n: int) -> str:

@@ -1,5 +1,6 @@
 """A judge that is refused after trials: a run began without controls, goes on with them, and its judge is wrong."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ async def test_known_trials_stay_visible_and_nothing_more_is_paid_for(options: d
     assert (result.outcome, result.verdicts[0].n, result.run.stopped) == ("error", 0, "")
     assert "so nothing is concluded on the 3 trials there are" in result.verdicts[0].explanation
     assert result.run.usage["judge"] == stopped.run.usage["judge"]
+
+
+async def test_the_log_says_why_a_judge_is_refused(options: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    engine = Engine(judge(), "offline/user", **options, on_failed_control="refuse")
+
+    with caplog.at_level(logging.WARNING, logger="simeval"):
+        await engine.evaluate(CAPITAL, lambda message, state: ANSWER)
+
+    [told] = [each.getMessage() for each in caplog.records]
+    assert told.startswith("Capital: Bot says Paris: scripted/model is not to be trusted here, it gives 9 of 10")
 
 
 async def test_known_answers_of_a_dataset_do_too(options: dict[str, Any]) -> None:

@@ -101,10 +101,11 @@ def test_a_mean_that_a_bet_has_won_waits_for_the_smallest_number() -> None:
     assert run(rule, [1.0] * 60).passes
 
 
-def test_it_is_said_before_the_first_trial() -> None:
-    said = ProportionEvaluator(min_proportion=0.9).running_test(100).acceptance()
+@pytest.mark.parametrize(("min_trials", "misses"), [(1, "5 misses"), (2, "5 misses in 2 or more")])
+def test_it_is_said_before_the_first_trial(min_trials: int, misses: str) -> None:
+    said = ProportionEvaluator(min_proportion=0.9, min_trials=min_trials).running_test(100).acceptance()
 
-    assert said.endswith("≤ 4 in 97; 5 misses in 10 or more end it without a pass")
+    assert said.endswith(f"≤ 4 in 97; {misses} end it without a pass")
 
 
 @pytest.mark.parametrize("min_trials", [0, -3, 2.5, True, 20_000])

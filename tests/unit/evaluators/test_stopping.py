@@ -118,6 +118,12 @@ def test_without_early_stopping_the_whole_sample_is_needed() -> None:
     assert test.verdict().p_value == fixed.evaluate([0.0] * 49 + [1.0]).p_value
 
 
+def test_without_early_stopping_a_mean_needs_the_whole_sample_too() -> None:
+    test = run(MeanEvaluator(at_least=0.9, early_stopping=False), [0.0] * 49, n_max=50)
+
+    assert (test.settled, test.trials_needed({}).trials) == (False, 50)
+
+
 def test_what_a_fixed_sample_did_not_get_is_missing() -> None:
     fixed = ProportionEvaluator(min_proportion=0.5, early_stopping=False)
 

@@ -160,8 +160,8 @@ def test_a_judge_rate_below_what_its_errors_give_is_an_estimate_below_0() -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0.8, 100, 0.5, 50, 0.5, 50), "no better than chance"),
-        ((0.8, 100, 0.4, 50, 0.5, 50), "no better than chance"),
+        ((0.8, 100, 0.5, 50, 0.5, 50), "specificity is 1; a judge no better than chance"),
+        ((0.8, 100, 0.4, 50, 0.5, 50), r"specificity is 0\.9; a judge no better than chance"),
         ((1.2, 100, 0.9, 50, 0.8, 50), "judge rate is 1.2"),
         ((0.8, 100, 0.9, 0, 0.8, 50), "each needs 1 or more"),
     ],

@@ -1,6 +1,6 @@
 """The design with the fewest trials on average: exact level, the power of spending, inference that agrees with it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -33,6 +33,15 @@ def chances_of_a_pass(plan: Design, rates: Floats) -> Floats:
 
 
 PROMISES = [pytest.param(FEWEST, id="fewest"), pytest.param(STRICT, id="strict")]
+
+
+@pytest.mark.parametrize("make", [design, optimal_design])
+def test_the_boundaries_of_a_design_which_is_kept_cannot_be_changed(make: Callable[..., Design]) -> None:
+    plan = make(0.75, 30, alpha=ALPHA)
+
+    for boundary in (plan.pass_at, plan.fail_at, plan.within):
+        with pytest.raises(ValueError, match="read-only"):
+            boundary[0] = 1
 
 
 @pytest.mark.parametrize("promise", PROMISES)
