@@ -88,18 +88,20 @@ def mapping(
     forms: Mapping[str, Form],
     *,
     required: Collection[str] = (),
+    names: Sequence[str] = (),
     config: ConfigDict = NO_CONFIG,
     elsewhere: Mapping[str, str] = NOWHERE,
 ) -> Form:
     """Return the form of a mapping with these fields and no other, which becomes a dict of those that were written.
 
+    Mistakes in a name are compared with `names`, by default these.
     `elsewhere` has the remedy for names that are fields of another mapping, and, for fields that are refused there, for
     a name that is likely meant for one.
     """
     fields = {key: (Required if key in required else NotRequired)[form] for key, form in forms.items()}
     made = _make_typed_dict(name, fields)
     made.__pydantic_config__ = config
-    return Annotated[made, WrapValidator(partial(validated, names=list(forms), elsewhere=elsewhere))]
+    return Annotated[made, WrapValidator(partial(validated, names=names or list(forms), elsewhere=elsewhere))]
 
 
 def by_own_names(found: Any, names: Sequence[str]) -> Any:

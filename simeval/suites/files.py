@@ -29,10 +29,9 @@ from simeval.suites.definitions import (
     FIELDS_OF_FILES,
     FIELDS_OF_SCENARIOS,
     FIELDS_OF_SETTINGS,
-    FILE,
-    FILE_OF_ATTACKS,
     SCENARIOS,
     composite,
+    form_of_file,
 )
 from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 
@@ -306,9 +305,8 @@ def _read(path: Path) -> _File:
     if has_no_dash(wrapped):
         do = "begin each scenario with a dash, as in - title: A title"
         raise mistake_at(path, node, ("scenarios",), found="found a scenario, and no list of them", do=do)
-    form = FILE_OF_ATTACKS if isinstance(wrapped, dict) and "attack" in wrapped else FILE
     try:
-        file = form.validate_python(wrapped)
+        file = form_of_file(wrapped).validate_python(wrapped)
         made = _scenarios_in(file, path.parent)
     except ValidationError as error:
         raise located(path, node, error, skip=skip) from error
