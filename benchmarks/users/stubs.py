@@ -8,7 +8,8 @@ from dataclasses import replace
 from random import Random
 
 from benchmarks.users.transcripts import Recorded
-from simeval.core.conversation import Conversation, Message, UserFaultKind
+from simeval import Expectation, SuccessRateEvaluator
+from simeval.core.conversation import Conversation, Ending, Message, UserFaultKind
 from simeval.core.phrases import identifiers, names_of_things
 from simeval.engine.users.state import asked_for
 from simeval.suites.scenario import ScenarioTest
@@ -162,6 +163,19 @@ THANKS: Halves = (
     ("Thank you!", "Thanks a lot.", "Great, bye!", "Perfect, thanks."),
     ("Many thanks again!", "Awesome, thank you.", "Bye bye!", "Danke!", "¡Muchas gracias!", "Cheers, take care"),
 )
+KAYAK = Expectation(
+    expected_behavior="The assistant rents out the kayak", evaluator=SuccessRateEvaluator(min_proportion=0.5)
+)
+DEAF: tuple[Sequence[tuple[str, str, Ending]], ...] = (
+    (
+        ("Unfortunately we don't rent out kayaks.", "Wonderful, thank you for the kayak!", "goal_satisfied"),
+        ("A blue kayak is reserved for you.", "So it's not possible. Never mind.", "gave_up"),
+    ),
+    (
+        ("I'm sorry, that isn't possible here.", "Perfect, exactly what I wanted!", "goal_satisfied"),
+        ("Your kayak stands ready at the lake.", "You can't help me. I give up.", "gave_up"),
+    ),
+)
 UNSAID: Halves = (
     ("a zebra licence", "the recipe of the marzipan"),
     ("a telescope for the eclipse", "the address of the blacksmith", "a trombone of brass"),
@@ -302,6 +316,14 @@ def part_unsaid(talk: Recorded, random: Random, half: int) -> Made:
     return replace(talk.scenario, given="A person", when=when), replace(talk.conversation, ended="goal_satisfied")
 
 
+def ignores_answer(talk: Recorded, random: Random, half: int) -> Made:
+    """Be delighted with a refusal, or give up although the person was served."""
+    goal = replace(talk.scenario, given="A person", when="The person wants a blue kayak for the lake.", then=KAYAK)
+    first, (answer, leave, ended) = Message(role="user", content="I'd like a blue kayak."), random.choice(DEAF[half])
+    said = (first, Message(role="assistant", content=answer), Message(role="user", content=leave))
+    return goal, replace(talk.conversation, messages=said, ended=ended)
+
+
 STUBS: Mapping[UserFaultKind, Callable[[Recorded, Random, int], Made]] = {
     "repeats_itself": repeats_itself,
     "speaks_as_assistant": speaks_as_assistant,
@@ -317,6 +339,7 @@ STUBS: Mapping[UserFaultKind, Callable[[Recorded, Random, int], Made]] = {
     "only_thanks": only_thanks,
     "invents_fact": invents_fact,
     "part_unsaid": part_unsaid,
+    "ignores_answer": ignores_answer,
 }
 
 

@@ -65,6 +65,7 @@ UserFaultKind = Literal[
     "only_thanks",
     "invents_fact",
     "part_unsaid",
+    "ignores_answer",
 ]
 LEFT: tuple[Ending, ...] = ("goal_satisfied", "gave_up", "handed_off", "not_in_scenario")
 STATUS = "status"  # in a message's metadata: how its simulated author found the answer before it

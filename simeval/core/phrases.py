@@ -33,6 +33,9 @@ _PATH = Path(__file__).with_name("phrases.jsonl")
 _HAN = "\u3400-\u9fff"
 _LETTERS = {  # of languages that are not written in Latin letters
     "ar": re.compile("[\u0600-\u06ff]"),
+    "el": re.compile("[\u0370-\u03ff]"),
+    "he": re.compile("[\u0590-\u05ff]"),
+    "hi": re.compile("[\u0900-\u097f]"),
     "ja": re.compile(f"[\u3040-\u30ff{_HAN}]"),
     "ko": re.compile("[\uac00-\ud7a3]"),
     "ru": re.compile("[\u0400-\u04ff]"),
@@ -128,8 +131,12 @@ def phrases() -> tuple[Phrase, ...]:
 
 @lru_cache(maxsize=2_000)  # each message is read for many kinds
 def typed(text: str) -> str:
-    """Return a text in small letters, as long as it is: patterns for letters of either case cost twice as much."""
-    return text.replace("’", "'").replace("İ", "I").lower()
+    """Return a text in small letters, as long as it is: patterns for letters of either case cost twice as much.
+
+    Greek questions end with a question mark.
+    """
+    read = text.replace("’", "'").replace("İ", "I").lower()
+    return read if read.isascii() or not _LETTERS["el"].search(read) else read.replace(";", "?").replace("\u037e", "?")
 
 
 @lru_cache(maxsize=8_000)  # a scenario's texts are read in each of its trials
@@ -224,14 +231,14 @@ def stem(word: str) -> str:
 GENERIC = content_stems(
     "want wants need needs ask asks asking try tries know like help find out question questions information make made "
     "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
-    "interacted"
+    "interacted take taken put keep let"
 )
 
 _AKIN = tuple(
     content_stems(group)
     for group in (
-        "arrive come comes coming deliver delivered delivery reach reaches receive due here land expect expected eta",
-        "cost costs price prices charge fee fees pay paid free rate total expensive cheap much",
+        "arrive come comes coming deliver delivered delivery reach reaches receive due expect expected eta",
+        "cost costs price prices charge fee fees pay paid rate total expensive cheap",
         "cancel cancellation cancelled call",
         "return send back refund money reimburse reimbursement repay",
         "change switch swap move reschedule modify update exchange replace",
@@ -243,7 +250,30 @@ _AKIN = tuple(
         "invoice receipt bill",
         "insured insurance insure",
         "luggage bag bags baggage suitcase",
-        "collect collected pick pickup fetch",
+        "collect collected pick pickup fetch empty emptied",
+        "tap faucet",
+        "leak leaking leaks drip dripping drips",
+        "bin bins garbage trash rubbish waste",
+        "repair repaired fix fixed mend broken broke cracked",
+        "flat apartment",
+        "lift elevator",
+        "internet wifi broadband",
+        "phone mobile cellphone smartphone",
+        "doctor gp physician",
+        "holiday vacation trip",
+        "car vehicle",
+        "job work position",
+        "child children kid kids son daughter",
+        "heating radiator boiler heater",
+        "extend extension longer renew renewal prolong",
+        "lost missing lose stolen",
+        "password login log sign",
+        "register registration enrol enroll join sign",
+        "end terminate stop close quit cancel leave",
+        "complain complaint",
+        "spouse husband wife partner",
+        "meal dinner lunch food eat",
+        "photo picture image",
         "discount voucher coupon code deal reduction off",
     )
 )

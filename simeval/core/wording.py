@@ -5,7 +5,7 @@ question is still known by its mark.
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from unicodedata import category
 
@@ -117,10 +117,24 @@ def assistant_phrase(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_ANY_WORD = re.compile(
+    r"(?:[^\W_]|[\u0900-\u0903\u093a-\u094f\u0962\u0963])+(?:'[^\W_]+)*"
+)  # with vowel signs of Hindi
+_HEBREW_PREFIXES = "\u05d4\u05d1\u05dc\u05d5\u05e9\u05de\u05db"
 _IDEOGRAPHS = re.compile(r"[\u3400-\u9fff]{2,}")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 _NAME = re.compile(r"[a-z0-9]*[0-9][a-z0-9]*")
 _ASKING = frozenset(["什么", "怎么", "多少", "时候", "请问", "可以", "知道"])  # pairs that are about nothing
+_WISHES = (  # words of a goal's form, and spans
+    "möchte möchtest möchten will willst wollen wissen erfahren fragen fragst bitten bittet braucht brauchst veut veux "
+    "voudrait savoir connaître demande demander souhaite quiere quieres saber preguntar pregunta necesita necesitas "
+    "pedir además vuole vuoi sapere chiedere chiede desidera quer querem pergunta perguntar também precisa wilt weten "
+    "vragen vraagt chce chcesz dowiedzieć zapytać prosi хочет хочешь хотите узнать спросить просит попросить нужно "
+    "чтобы также θέλει θέλεις θέλετε μάθει μάθεις μάθετε ρωτήσεις ζητήσεις επίσης צריך צריכה רוצה לדעת לברר לבקש "
+    "לשאול تريد يريد تريدين معرفة تعرف يعرف تطلب يطلب أيضا 싶다 알고 원하는 있는 싶어 हैं चाहते चाहती चाहता जानना पूछना "
+    "करना चाहिए week weeks month months time times woche wochen monat semaine semana settimana weken maand tydzień "
+    "неделя недели"
+)
 _KATAKANA_LETTERS, _SHORTEST_TOPIC = 3, 4
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
 _SPOKEN_LINE = re.compile(r"\W*(?P<name>[^\W\d_][^:：.!?。？！,;\n]{0,24})[:：]\s*\S.*[.!?。？！؟]\W*$")
@@ -167,7 +181,9 @@ def told_words(text: str) -> tuple[str, ...]:
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a message in small letters; of scripts without spaces, each sign."""
     typed = text.replace("’", "'")
-    return tuple(_WORD.findall((typed if text.isascii() else _UNSPACED.sub(r" \g<0> ", typed)).casefold()))
+    if text.isascii():
+        return tuple(_WORD.findall(typed.casefold()))
+    return tuple(_ANY_WORD.findall(_UNSPACED.sub(r" \g<0> ", typed).casefold()))
 
 
 @_REMEMBERED
@@ -176,19 +192,26 @@ def topics(text: str) -> frozenset[str]:
 
     Two texts that share one are about something in common; endings and articles play no part.
     """
-    spoken = set(_WORD.findall(text.replace("’", "'").casefold()))
+    spoken = set((_WORD if text.isascii() else _ANY_WORD).findall(text.replace("’", "'").casefold()))
     return frozenset[str]().union(*map(_topics_of, spoken))
 
 
 @lru_cache(maxsize=50_000)
 def _topics_of(word: str) -> frozenset[str]:
     found = set(_NAME.findall(word))
+    elided, _, rest = word.partition("'")
+    word = rest if len(rest) > len(elided) else word  # "l'assurance"
     if not word.isascii():
         pairs = {"".join(pair) for run in _IDEOGRAPHS.findall(word) for pair in pairwise(run)}
         found.update(pairs - _ASKING)
         found.update(run[:_KATAKANA_LETTERS] for run in _KATAKANA.findall(word))
-    bare, letters = (word.removeprefix("ال"), 4) if "\u0600" <= word[0] <= "\u06ff" else (word, 5)
-    is_told = len(bare) >= _SHORTEST_TOPIC and not _UNSPACED.search(word) and not _NAME.search(word)
+    bare, letters = (word.removeprefix("ال"), 4) if "\u0590" <= word[0] <= "\u06ff" else (word, 5)
+    shortest = _SHORTEST_TOPIC
+    if "\uac00" <= word[0] <= "\ud7a3":
+        shortest = letters = 2  # syllables
+    while len(bare) > _SHORTEST_TOPIC and bare[0] in _HEBREW_PREFIXES:
+        bare = bare[1:]
+    is_told = len(bare) >= shortest and not _UNSPACED.search(word) and not _NAME.search(word)
     if is_told and not is_common(word) and (not word.isascii() or content_stems(word)):
         found.add(bare[:letters])
     return frozenset(found)
@@ -197,7 +220,13 @@ def _topics_of(word: str) -> frozenset[str]:
 @_REMEMBERED
 def meaningful_topics(text: str) -> frozenset[str]:
     """Return the topics of a goal without those of its form, such as "wants to know"."""
-    return frozenset(each for each in topics(text) if not each.isascii() or content_stems(each) - GENERIC)
+    found = topics(text) - _of_wishes()
+    return frozenset(each for each in found if not each.isascii() or content_stems(each) - GENERIC)
+
+
+@cache
+def _of_wishes() -> frozenset[str]:
+    return topics(_WISHES)
 
 
 @_REMEMBERED

@@ -20,24 +20,29 @@ person: `python -m benchmarks.users.faults` prints how many of each it catches, 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import get_args
 
-from rapidfuzz.distance import Levenshtein
 from rapidfuzz.fuzz import ratio
 
 from simeval.core import closings
 from simeval.core.conversation import GIVEN, LEFT, USER_FAULTS, Conversation, UserFaultKind
 from simeval.core.languages import ANY, has_latin_letters, is_script, language_of, named_languages
-from simeval.core.phrases import Identifier, content_stems, facts, find_all, has, plain_digits, search, squeezed, typed
+from simeval.core.phrases import (
+    content_stems,
+    find_all,
+    has,
+    plain_digits,
+    search,
+    typed,
+)
 from simeval.core.wording import (
     agrees,
     asks,
     asks_anything,
     assistant_phrase,
-    denies,
     is_empty,
     meaningful_topics,
     promises,
@@ -45,7 +50,8 @@ from simeval.core.wording import (
     topics,
     words,
 )
-from simeval.engine.users.repeats import repeats_itself
+from simeval.engine.users.facts import changes_fact, invents_fact, numbers_in
+from simeval.engine.users.repeats import ignores_answer, repeats_itself
 from simeval.engine.users.state import (
     Found,
     Talk,
@@ -59,171 +65,34 @@ from simeval.engine.users.state import (
 )
 from simeval.suites.scenario import ScenarioTest
 
-MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
-CHANGED_OF = 5  # one in so many characters of a long one
-LEAST_DIGITS = 7  # of a number without letters that is invented
-_EMAIL = "e-mail"
-_FOUR_DIGITS = re.compile(r"\d{4}")
-_CARD_END = re.compile(
-    r"(?:ending|ends|endet|endend|termina|terminad\w|finissant|que\s+acaba)\s+(?:in|with|auf|en|par|em|con)\s+(\d{4})\b",
-    re.I,
-)
-
-DESCRIBED = ("age", "home", "trade", "single", "married", "diet", "no car", "beginner")  # in "given", as phrases
-KIN = 5  # letters that all forms of a word begin with: "Lehrer", "Lehrerin"
-_SAME_TRADE = tuple(  # words of one trade that do not begin alike
-    group.split()
-    for group in (
-        "programmer developer engineer architect",
-        "cook chef baker",
-        "doctor dentist surgeon",
-        "artist musician",
-        "gardener farmer",
-        "programmierer programmiererin ingenieur ingenieurin",
-        "arzt ärztin zahnarzt zahnärztin",
-        "koch köchin",
-        "anwalt anwältin",
-        "bauer landwirt imker",
-        "schreiner tischler",
-        "professeur professeure enseignant enseignante",
-        "programmeur développeur ingénieur ingénieure",
-        "profesor profesora maestro maestra",
-        "programador programadora ingeniero ingeniera",
-        "professore professoressa insegnante",
-        "プログラマー エンジニア 技術者",
-        "医者 医師 歯科医",
-        "教師 先生",
-        "料理人 シェフ",
-        "大学生 学生",
-        "程序员 工程师",
-        "医生 牙医",
-        "老师 教师",
-        "大学生 学生",
-        "مدرس مدرسة معلم معلمة",
-        "مبرمج مبرمجة مهندس مهندسة",
-    )
-)
-_NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w%]|[.,]\d)")
-
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
 LEAST_ANSWERED = 3  # topics of an expectation that are no chance in one message
+LEAST_WITH_NUMBER = 2  # beside a number of it
 ANSWERED = 0.5  # of its topics that neither the script nor the app has
 LEAST_VALUES = 2  # weekdays, amounts and such of an expectation that are no chance
 TRIED = 2  # answers of the app after which a person may give up, whatever is asked
+LEAST_VOID, VOID = 6, 0.3  # words of a message, and the share of different ones in one that means nothing
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
 LEAST_TOLD_OF = 4  # words beside the description of a person that tell what it does
 RECITED = 90  # of 100: how alike it is to the script
+LEAST_ECHOED = 6  # words of a message of the app that a user says again
+_ANSWERED = re.compile(
+    r"[?？؟]\s*\n\s*(?:yes|sure|certainly|of\s+course|no|ja|natürlich|gerne?|nein|oui|bien\s+sûr|non|sí|claro|por\s+supuesto|sì|certo|"
+    r"sim|com\s+certeza|ja\s+hoor|zeker|tak|oczywiście|да|конечно|はい|いいえ|네|예|是的?|可以|好的|نعم|بالتأكيد|כן|בטח|हाँ|जी|ναι|βεβαίως)(?![^\W_])"
+)
+_LABELLED = re.compile(  # "Name: A whole sentence." and not "Phone: 318"
+    r"^[^\W\d_][^:：.!?。？！,;\n]{1,30}[:：]\s*[^\n]*?[^\W\d_]{2,}\s+[^\n]*[^\W\d_]{2,}\s+[^\n]*[.!?…]\s*$", re.M
+)
 THANKS_IN_A_ROW = 3
-LONGEST_THANKS = 9  # words
+LONGEST_THANKS, LONGEST_LEAVE = 9, 25  # words
 
 _ANY_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+")
+_WHOLE_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+[.!?;。！？؟]*")
 _QUESTION = re.compile(r"[?？؟\d]")
 
 KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
-
-
-def changes_fact(talk: Talk) -> Found:
-    """Find identifiers that are nearly earlier ones, and users who are somebody else, or take a number back.
-
-    A user who writes the right identifier beside it corrects itself.
-    """
-    yield from _is_somebody_else(talk)
-    yield from _takes_back(talk)
-    if not any(facts(text) for _, text in talk.user):
-        return
-    known = list(talk.known)
-    script = squeezed(talk.script)
-    for place, text in talk.user:
-        for each in facts(text):
-            bare = squeezed(each.value)
-            if bare in script or bare in "".join(map(squeezed, talk.app_before(place))):
-                continue
-            for before in known:
-                if _is_told_wrong(each, before) and before.value not in squeezed(text):
-                    yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
-            known.append(each)
-
-
-def _is_somebody_else(talk: Talk) -> Found:
-    """Find users of another age, home, trade, family, diet or skill than the script gives them."""
-    script = ""
-    for about in _described(talk.scenario.given):
-        for place, text in talk.user:
-            found = search(f"other {about}", text if about == "home" else typed(text))
-            if not found:
-                continue
-            script = script or typed(talk.script)
-            told = typed(next(filter(None, found.groups()), found[0]))
-            alike: Sequence[str] = next((each for each in _SAME_TRADE if told in each), [told[:KIN]])
-            if not any(each in script for each in alike) and not has("hearsay", typed(text)):
-                yield UserFault("changes_fact", place, repr(found[0].strip()))
-
-
-@lru_cache(maxsize=1_000)
-def _described(given: str) -> Sequence[str]:
-    return tuple(each for each in DESCRIBED if has(f"given {each}", given if each == "home" else typed(given)))
-
-
-def _takes_back(talk: Talk) -> Found:
-    """Find users who deny a number of their script that the app reads back, and give another one."""
-    for place, text in talk.user[1:] if _NUMBER.search(talk.script) else ():
-        if not _NUMBER.search(text) or not denies(text):
-            continue
-        read, script = _NUMBER.findall("".join(talk.answer_before(place))), _NUMBER.findall(talk.script)
-        for told in _NUMBER.findall(text):
-            alike = {each for each in read if len(each) == len(told)}  # no year, and no number of something else
-            if alike and alike.issubset(script) and not any(each in talk.script for each in _NUMBER.findall(text)):
-                yield UserFault("changes_fact", place, f"{told!r}, and before {min(alike)!r}")
-
-
-def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
-    """Return whether an identifier is nearly another one; one that is quite different may name another thing."""
-    most = max(MOST_CHANGED, len(before.value) // CHANGED_OF)
-    return before.shape == each.shape and 0 < Levenshtein.distance(before.value, each.value) <= most
-
-
-def invents_fact(talk: Talk) -> Found:
-    """Find identifiers, and a name of the user's own, that nobody has given; only if the script has such a one."""
-    tells_one = any(facts(text) or _FOUR_DIGITS.search(text) for _, text in talk.user)
-    known = talk.known if tells_one else ()
-    names_one = has("given name", talk.scenario.given)
-    for place, text in talk.user:
-        told = [*_told(text, known), *(_own_names(text) if names_one else ())]
-        if not told:
-            continue
-        heard = "".join(map(squeezed, [talk.script, *talk.before(place)]))
-        for written, parts in told:
-            if not any(squeezed(part) in heard for part in parts):
-                yield UserFault("invents_fact", place, repr(written))
-
-
-def _told(text: str, known: Sequence[Identifier]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the identifiers of a text, as they are written and compared, of sorts that are known."""
-    has_email = any(each.shape == _EMAIL for each in known)
-    has_code = any(each.shape != _EMAIL for each in known)
-    for each in facts(text):
-        is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
-        if (has_email if each.shape == _EMAIL else has_code) and not is_short and not _is_near(each, known):
-            yield each.written, (each.value,)
-    if has_code and _FOUR_DIGITS.search(text):
-        yield from ((match[0], (match[1],)) for match in _CARD_END.finditer(text))
-
-
-def _own_names(text: str) -> Iterator[tuple[str, Sequence[str]]]:
-    for match in find_all("own name", text):
-        name = next(filter(None, match.groupdict().values()))
-        if told := [part for part in name.split() if part not in _TITLES]:
-            yield name, told[:1]  # a namesake has the same surname
-
-
-_TITLES = frozenset("Mr Mrs Ms Miss Dr Prof Herr Frau Madame Monsieur Señor Señora Signor Signora".split())  # noqa: SIM905
-
-
-def _is_near(each: Identifier, known: Sequence[Identifier]) -> bool:
-    """Return whether an identifier is a wrong form of a known one, which is another fault."""
-    return any(_is_told_wrong(each, before) for before in known)
 
 
 def left_while_asked(talk: Talk) -> Found:
@@ -239,7 +108,7 @@ def left_while_asked(talk: Talk) -> Found:
     if is_tired or not answers or not is_held(talk.scenario, heard):
         return
     is_satisfied = talk.conversation.ended == "goal_satisfied"
-    if took_leave and not agrees(text) and not (is_satisfied and _is_courtesy(text)):
+    if took_leave and not agrees(text) and not (is_satisfied and (_is_courtesy(text) or _is_beside(talk, last, text))):
         return
     answer = talk.app_before(len(heard))[-1]
     is_promised = is_satisfied and promises(answer)
@@ -253,6 +122,15 @@ def _is_courtesy(text: str) -> bool:
     """Return whether a message does nothing but thank and take leave, and declines nothing."""
     is_farewell = closings.takes_leave(text) or (_is_small_talk(text) and any(map(closings.takes_leave, _last(text))))
     return is_farewell and not has("denial", typed(text))
+
+
+def _is_beside(talk: Talk, place: int, text: str) -> bool:
+    """Return whether a message only thanks, and has nothing that the app has asked for."""
+    if _QUESTION.search(text) or len(words(text)) > LONGEST_LEAVE or not has("courtesy", typed(text)):
+        return False
+    question = " ".join(each for each in _WHOLE_SENTENCE.findall("".join(talk.answer_before(place))) if asks(each))
+    is_own = any(has(each, typed(text)) for each in ("denial", "first person"))
+    return not is_own and not topics(question) & topics(text)
 
 
 def _last(text: str) -> Sequence[str]:
@@ -288,10 +166,12 @@ def _answered(talk: Talk) -> Found:
         least = max(LEAST_ANSWERED, ANSWERED * len(secret))
         for place, text in talk.user if len(secret) >= LEAST_ANSWERED else ():
             told = topics(text) & secret
-            if len(told) < least or has("hearsay", typed(text)):
+            if len(told) < LEAST_WITH_NUMBER or has("hearsay", typed(text)):
                 continue
-            told -= topics(" ".join(talk.app_before(place)))
-            if len(told) >= least:
+            heard = " ".join([talk.script, *talk.app_before(place)])
+            told -= topics(heard)
+            numbers = [*filter(str.isdigit, numbers_in(text) & numbers_in(then.behaviour or "") - numbers_in(heard))]
+            if len(told) >= least or (numbers and len([*filter(str.isalpha, told)]) >= LEAST_WITH_NUMBER):
                 yield UserFault("leaks_expectation", place, repr(", ".join(sorted(told))))
 
 
@@ -333,10 +213,14 @@ def speaks_as_assistant(talk: Talk) -> Found:
 
 
 def empty_message(talk: Talk) -> Found:
-    """Find empty messages."""
+    """Find empty messages, and such with the same few words again and again."""
     for place, text in talk.user:
-        if is_empty(text):
+        if is_empty(text) or _is_void(words(text)):
             yield UserFault("empty_message", place)
+
+
+def _is_void(spoken: Sequence[str]) -> bool:
+    return len(spoken) >= LEAST_VOID and len(set(spoken)) <= VOID * len(spoken)
 
 
 def switches_language(talk: Talk) -> Found:
@@ -367,17 +251,23 @@ def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) 
 
 def recites_script(talk: Talk) -> Found:
     """Find messages that read the script out, or speak of the user as "she": of a script in the third person only."""
-    told = _told_of_another(talk.scenario.given, talk.scenario.when)
+    told, wanted = _told_of_another(talk.scenario.given, talk.scenario.when), words(talk.scenario.when)
     described = words(talk.scenario.given)[1:]  # without its article
     described = () if len(described) < LEAST_QUOTED else described
-    for place, text in talk.user if told or described else ():
+    for place, text in talk.user:
         if len(text) < LEAST_RECITED or has("first person", typed(text)):
             continue
         sentences = [each.strip() for each in _ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
         is_told = any(_recites(part, each) for part in parts for each in told)
-        if is_told or (described and any(_goes_on_after(described, words(each)) for each in sentences)):
+        is_read = any(_begins_as(wanted, words(each)) for each in sentences)
+        if is_told or is_read or (described and any(_goes_on_after(described, words(each)) for each in sentences)):
             yield UserFault("recites_script", place, repr(text))
+
+
+def _begins_as(wanted: Sequence[str], spoken: Sequence[str]) -> bool:
+    """Return whether a sentence begins with a goal, word for word."""
+    return len(wanted) >= LEAST_QUOTED and tuple(spoken[: len(wanted)]) == tuple(wanted)
 
 
 def _goes_on_after(described: Sequence[str], spoken: Sequence[str]) -> bool:
@@ -416,9 +306,15 @@ def _begins_alike(spoken: Sequence[str], told: Sequence[str]) -> bool:
 
 
 def plays_both_sides(talk: Talk) -> Found:
-    """Find messages with the words of two speakers, by the names before them, or of one at the very beginning."""
+    """Find messages with the words of two speakers, by the names before them, or of one at the very beginning.
+
+    So is a message that says the app's again, or a question with its answer in the next line.
+    """
     for place, text in talk.user:
         read = typed(text)
+        is_of_lines = "\n" in text and (_ANSWERED.search(read) or len(_LABELLED.findall(text)) > 1)
+        if is_of_lines or (place and _is_said_by_app(talk, place, text)):
+            yield UserFault("plays_both_sides", place, repr(text[:80]))
         if ":" not in read and "：" not in read:
             continue
         roles = {match["role"] for match in find_all("role label", read)}
@@ -426,6 +322,15 @@ def plays_both_sides(talk: Talk) -> Found:
             yield UserFault("plays_both_sides", place, ", ".join(sorted(roles)))
         elif speaker := repeated_speaker(read):
             yield UserFault("plays_both_sides", place, speaker)
+
+
+def _is_said_by_app(talk: Talk, place: int, text: str) -> bool:
+    spoken = words(text)
+    heard = words("".join(talk.answer_before(place))) if len(spoken) >= LEAST_ECHOED else ()
+    if spoken[:1] != heard[:1] or not LEAST_ECHOED <= len(heard) <= 2 * len(spoken):
+        return False
+    own = [words(told) for at, told in talk.user if at < place]
+    return ratio(" ".join(spoken), " ".join(heard)) >= RECITED and heard not in own
 
 
 def breaks_character(talk: Talk) -> Found:
@@ -515,4 +420,5 @@ _DETECTORS: Mapping[UserFaultKind, Callable[[Talk], Found]] = {
     "only_thanks": only_thanks,
     "invents_fact": invents_fact,
     "part_unsaid": part_unsaid,
+    "ignores_answer": ignores_answer,
 }

@@ -1,14 +1,17 @@
-"""Whether a simulated user says or asks again what was answered."""
+"""Whether a simulated user hears the app: it asks again what was answered, or goes on as if the answer were another."""
 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from rapidfuzz.fuzz import ratio
 
-from simeval.core.phrases import has, typed
+from simeval.core.conversation import LEFT
+from simeval.core.phrases import find_all, has, plain_digits, typed
 from simeval.core.wording import (
+    agrees,
     asks,
     asks_again,
     asks_anything,
@@ -35,6 +38,17 @@ _GREETING = re.compile(
     r"^\s*(?:(?:hi|hello|hey|hallo|guten\s+\w+|bonjour|bonsoir|hola|buen[oa]s\s+\w+|ciao|buon\w+|olá|bo[am]\s+\w+)\b[\s,]+)+",
     re.I,
 )
+LEAST_IN_VAIN = 2  # messages beside the app's question
+LEAST_BESIDE = 4  # words of such a message: a shorter one may be the answer
+_OFFERS = re.compile(r"\b(?:how\s+about|correct|confirm|would\s+you|shall|should|do\s+you|what\s+else)\b")
+_ASKED = re.compile("[?？؟]")
+_BUT = re.compile(  # an alternative
+    r"\b(?:but|however|instead|aber|jedoch|dafür|mais|pero|sin\s+embargo|ma|però|mas|porém|maar|ale|но|зато|αλλά)\b|\d|が、|けど|但|不过|하지만|지만|لكن|אבל|लेकिन|पर"
+)
+_VALUE = re.compile(r"\d+(?:[.,:]\d+)*")
+_TELLING = re.compile(r"\d[\d.,:]*\d|\d(?=\s?[€$£%])")  # a value that another answer has not by chance
+_GAP = re.compile("(?<=[\u3040-\u9fff]) (?=[\u3040-\u9fff])")
+_ANY_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+[.!?;。！？؟]*")
 _QUESTION_MARK = re.compile("[?？؟]")
 _ANY_QUESTION = re.compile(r"(?:\s*[^\W\d]+,)?([^.!?;。！？؟\n]+)(?=[?？؟])")  # behind a first "So,"
 
@@ -53,23 +67,151 @@ def repeats_itself(talk: Talk) -> Found:
                 if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
         alike.append((place, spoken, "".join(answered)))
-        if at and _QUESTION_MARK.search(text):
-            yield from _asked_again(talk, at)
+        if at:
+            if len(words(text)) >= LEAST_BESIDE and _is_reminded(talk, at):
+                yield UserFault("repeats_itself", place, "answered before")
+            if _QUESTION_MARK.search(text):
+                yield from _asked_again(talk, at)
 
 
 def _asked_again(talk: Talk, at: int) -> Found:
     """Find an earlier question in one of the user's messages that has hardly anything else."""
     place, text = talk.user[at]
-    has_thanked = any(has("courtesy", typed(told)) for _, told in talk.user[1 : at + 1])  # most need no further look
+    read = [typed(told) for _, told in talk.user[1 : at + 1]]
+    has_thanked = any(has("courtesy", each) or has("acknowledges", each) for each in read)  # most need no further look
     questions = _questions(text) if has_thanked else ()
     if len(questions) != 1 or len(words(text)) - len(questions[0].split()) > MOST_BESIDE:
         return
     answered = talk.answer_before(place)
     for earlier, told in talk.user[:at]:
-        is_again = any(_is_asked_twice(questions[0], each) for each in _questions(told))
+        is_again = any(_is_asked_twice(questions[0], each) for each in _questions(told)) or _is_alike(text, told)
         is_apps = _is_asked_the_same(answered, "".join(talk.answer_before(earlier)))
         if is_again and not is_apps and _is_settled(talk, earlier, place, questions[0]):
             yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
+
+
+def _is_reminded(talk: Talk, at: int) -> bool:
+    """Return whether the app says that it has answered a question before, or gives the same facts again."""
+    place, text = talk.user[at]
+    reply = talk.reply_to(place)
+    is_short = len(text) <= LONGEST_AGAIN and 0 < len(reply) <= LONGEST_AGAIN
+    if not is_short or asks(reply) or denies(text) or has("hearsay", typed(text)):
+        return False
+    before, about = talk.app_before(place), topics(text)
+    if has("said before", typed(reply)):
+        return any(about & topics(each) for each in [*before, *(told for _, told in talk.user[:at])])
+    values = frozenset(_TELLING.findall(plain_digits(reply)))
+    if (
+        not values
+        or not asks_anything(text)
+        or reply.startswith("{")
+        or not topics(reply) & about
+        or has("pushes back", typed(text))
+        or values & frozenset(_TELLING.findall(plain_digits(text)))
+    ):
+        return False
+    told, asked = topics(reply), [topics(each) for _, each in talk.user[:at]]
+    is_again = any(len(about & each) >= LEAST_OF_ANSWER for each in asked)
+    return is_again and any(
+        values <= frozenset(_TELLING.findall(plain_digits(each))) and 2 * len(told & topics(each)) >= len(told)
+        for each in before
+    )
+
+
+def ignores_answer(talk: Talk) -> Found:
+    """Find users who go on as if the app's answer were another: it asks in vain, or the user misquotes it.
+
+    So does a user who is content with a refusal or a wrong booking, or who gives up although it was served.
+    """
+    asked_in_vain = 0
+    for at, (place, text) in enumerate(talk.user):
+        if not at:
+            continue
+        asked_in_vain = asked_in_vain + 1 if _is_beside_the_question(talk, at) else 0
+        if asked_in_vain >= LEAST_IN_VAIN:
+            yield UserFault("ignores_answer", place, repr(talk.answer_before(place)[0][-80:]))
+        if has("you said", typed(text)) and _is_misquoted(talk, place, text):
+            yield UserFault("ignores_answer", place, "misquotes the app")
+    last, _ = talk.user[-1]
+    if len(talk.user) > 1 and talk.conversation.ended in LEFT and _leaves_for_no_reason(talk, last):
+        yield UserFault("ignores_answer", last, f"{talk.conversation.ended} for no reason")
+
+
+def _is_beside_the_question(talk: Talk, at: int) -> bool:
+    """Return whether the app asks again for a thing after a message that has nothing of it."""
+    place, text = talk.user[at]
+    asked, reply = "".join(talk.answer_before(place)), talk.reply_to(place)
+    is_short = max(len(asked), len(reply), len(text)) <= LONGEST_AGAIN
+    if not is_short or not asks(asked) or len(words(text)) < LEAST_BESIDE or _VALUE.search(plain_digits(text)):
+        return False
+    question = " ".join(each for each in _ANY_SENTENCE.findall(asked) if asks(each))
+    wanted = frozenset() if _OFFERS.search(typed(question)) else meaningful_topics(question) - topics(text)
+    read = typed(text)
+    if not wanted & topics(reply) or agrees(text) or denies(text) or has("lacks", read) or has("pushes back", read):
+        return False
+    return asks(reply) or len(talk.user) == at + 1 or len(wanted & topics(reply)) >= LEAST_OF_ANSWER
+
+
+def _is_misquoted(talk: Talk, place: int, text: str) -> bool:
+    """Return whether the app denies the words that a message gives it, or has never written its numbers."""
+    if has("did not say", typed(talk.reply_to(place))):
+        return True
+    quoted = [each for each in _ANY_SENTENCE.findall(text) if has("you said", typed(each))]
+    values = _VALUE.findall(plain_digits(" ".join(quoted)))
+    heard = plain_digits(" ".join([talk.script, *talk.before(place)]))
+    return not has("hearsay", typed(text)) and any(len(each) > 1 and each not in heard for each in values)
+
+
+def _leaves_for_no_reason(talk: Talk, last: int) -> bool:
+    """Return whether a user is content with a refusal, or gives up although nothing was refused."""
+    answers = [typed(each) for each in talk.app_before(last)]
+    told = [typed(each) for _, each in talk.user]
+    if talk.conversation.ended == "gave_up" and any(
+        has("delight", each) and not _ASKED.search(each) for each in told[1:-1]
+    ):
+        return True
+    hoped = " ".join(each.behaviour or "" for each in talk.scenario.expectations)
+    if talk.conversation.ended == "goal_satisfied":
+        return _is_content_with_refusal(talk, hoped) or _accepts_another_day(talk)
+    about = topics(hoped) | topics(talk.scenario.when)
+    if talk.conversation.ended != "gave_up" or any(has("refusal", each) or asks(each) for each in answers):
+        return False
+    is_tired = any(has("pushes back", each) or has("too much", each) for each in told) or len({*answers}) < len(answers)
+    return not is_tired and any(len(topics(each) & about) >= LEAST_OF_ANSWER for each in answers)
+
+
+def _accepts_another_day(talk: Talk) -> bool:
+    """Return whether a user is content with an answer that names another weekday than the only one it wants."""
+    wanted = _weekdays(f"{talk.scenario.given}\n{talk.scenario.when}")
+    place, text = talk.user[-1]
+    heard = "".join(talk.answer_before(place))
+    offered = _weekdays(heard)
+    if len(wanted) != 1 or not offered or wanted & offered or asks(heard) or denies(text):
+        return False
+    told = frozenset[str]().union(*(_weekdays(each) for _, each in talk.user))
+    asked_when = has("asks when", typed(talk.scenario.when)) or any(
+        _weekdays(each.behaviour or "") & offered for each in talk.scenario.expectations
+    )
+    return not offered & told and not asked_when and any(has(kind, typed(text)) for kind in ("courtesy", "delight"))
+
+
+@lru_cache(maxsize=2_000)
+def _weekdays(text: str) -> frozenset[str]:
+    return frozenset(each[0].strip()[:4] for each in find_all("weekday", typed(text)))
+
+
+def _is_content_with_refusal(talk: Talk, hoped: str) -> bool:
+    """Return whether a user is delighted by an answer that only refuses, though nobody expects a refusal."""
+    if any(has(kind, typed(hoped)) for kind in ("refusal", "denial")):
+        return False
+    for place, text in talk.user[1:]:
+        answer, read = typed("".join(talk.answer_before(place))), typed(text)
+        is_happy = (
+            has("delight", read) and not denies(text) and not _ASKED.search(read) and not has("pushes back", read)
+        )
+        if is_happy and has("refusal", answer) and not (_BUT.search(answer) or _ASKED.search(answer)):
+            return True
+    return False
 
 
 def _questions(text: str) -> Sequence[str]:
@@ -78,9 +220,20 @@ def _questions(text: str) -> Sequence[str]:
     return [each for each in found if len(each.split()) >= LEAST_ASKED and len(each) >= SHORTEST_ASKED]
 
 
+def _about(question: str) -> frozenset[str]:
+    return topics(_GAP.sub("", question))
+
+
+def _is_alike(text: str, told: str) -> bool:
+    """Return whether a message acknowledges an answer and asks for the same in other words."""
+    now, then = topics(text), topics(told)
+    is_same = {*filter(str.isdigit, text)} <= {*filter(str.isdigit, told)} and len(now - then) <= MOST_OTHER
+    return is_same and len(now & then) >= LEAST_OF_GOAL and has("acknowledges", typed(text))
+
+
 def _is_asked_twice(one: str, other: str) -> bool:
-    is_same = [*filter(str.isdigit, one)] == [*filter(str.isdigit, other)] and len(topics(one) ^ topics(other)) <= 1
-    return is_same and ratio(one, other, score_cutoff=NEARLY_EQUAL) > 0
+    is_same = [*filter(str.isdigit, one)] == [*filter(str.isdigit, other)] and len(_about(one) ^ _about(other)) <= 1
+    return is_same and (one in other or other in one or ratio(one, other, score_cutoff=NEARLY_EQUAL) > 0)
 
 
 def _is_settled(talk: Talk, first: int, place: int, question: str) -> bool:
@@ -91,12 +244,10 @@ def _is_settled(talk: Talk, first: int, place: int, question: str) -> bool:
     if not since or any(asks_again(each) or asks(each) for each in since) or _is_unanswered(talk, place):
         return False
     told = [typed(text) for at, text in talk.user if first < at <= place]
-    if not any(has("courtesy", each) for each in told) or any(
-        denies(each) or has("pushes back", each) for each in told
-    ):
+    if any(denies(each) or has("pushes back", each) for each in told if not has("acknowledges", each)):
         return False
     is_known = any(has(f"asks {of}", typed(question)) for of in ("when", "price"))  # which has its answer
-    return is_known or any(topics(each) & topics(question) for each in since)
+    return is_known or any(topics(each) & _about(question) for each in since)
 
 
 def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, str]) -> bool:

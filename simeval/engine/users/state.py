@@ -74,19 +74,27 @@ UserTool = Callable[[], Any]
 
 LONG_GOAL = 15  # of so many, one occurs by chance
 LEAST_OF_GOAL = 3  # topics of a goal without names
+LEAST_STRANGE = 3  # messages in a row about something else, of a user who never comes back to its goal
+LEAST_OF_OWN = 2  # of them that the description of the person lacks
 LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
+SHORTEST_AKIN = 4  # letters that words of one family begin with
+LEAST_OF_PART = 2  # topics of a part of a goal that is never mentioned
 LONGEST_GOAL = 40  # words of a goal whose parts are looked for
 
 _WISH = re.compile(r"\b(?:good|nice|great|lovely|fine)\s+(?:day|morning|afternoon|evening|weekend|week)\b", re.I)
 _MARKUP = re.compile(r"<[^<>]*>")
 _CLAUSE = re.compile(r"[^.!?;\n]+[.!?;]*")
-_NOT_PLAIN = re.compile(r"[{}<>\[\]]|\byou\b|\byour\b|\beither\b|\bor\b")
+_NOT_PLAIN = re.compile(r"[{}<>\[\]]|(?<!\A)\byou\b(?! want)|\beither\b|\bor\b")
 _WANTED = re.compile(r"\b(?:wants?|asks?|needs?|would\s+like|wishes|tries|inquires?)\b(?:\s+(?:for|about|to))?\s+(.+)")
 _BETWEEN_PARTS = re.compile(
     r",\s*(?:and\s+)?(?:also\s+|then\s+|finally\s+)?|\s+and\s+(?:also\s+|then\s+)?|\s+as\s+well\s+as\s+|\s+plus\s+"
 )
 _REASON = re.compile(
     r"[,\s]+(?:because|since|so\s+that|but|although|though|if\s+(?:not|that|it)|unless|(?:before|after)(?!\s+\d)|while|for\s+(?:his|her|their)|in\s+order)\b.*"
+)
+_QUESTIONS_OF = re.compile(r"[^.!?。！？؟\n]*[?？؟]")
+_JOINED = re.compile(  # parts of a goal in any language
+    r",\s+|\s+(?:and|und|sowie|et|y|e|en|i|oraz|και|и|а\s+также|और|तथा)\s+|\s+ו(?=\w{3})|\s+و(?=\w{3})|、|，|。|(?<=\w)と(?=\w)|また|并|以及|하고|그리고|(?<=\w)고\s|와\s|과\s"
 )
 _OFFER = re.compile(
     r"\?\s*$|\b(?:can|could)\s+also\b|\bif\s+you(?:'d|\s+would)?\s+(?:like|want|wish|need)\b|\blet\s+me\s+know\b|\bhappy\s+to\b"
@@ -369,6 +377,11 @@ class Talk:
         last = bisect_left(self.app, place, key=itemgetter(0))
         return [text for _, text in self.app[max(0, last - 1) : last]]
 
+    def reply_to(self, place: int) -> str:
+        """Return the app's answer to a message; "" without one."""
+        messages = self.conversation.messages
+        return messages[place + 1].content if place + 1 < len(messages) else ""
+
 
 Found = Iterator[UserFault]
 
@@ -390,7 +403,7 @@ def never_states_goal(talk: Talk) -> Found:
     when = talk.scenario.when
     things = names_of_things(when)
     everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
-    if not things and _is_far_from_goal(talk, everything):
+    if not things and (_is_far_from_goal(talk, everything) or _drifts(talk)):
         yield UserFault("never_states_goal", talk.user[-1][0])
     is_bought = has("purchase", typed(when)) and has("purchase", typed(everything))  # as a parcel, perhaps
     if not things or any(is_told(each, [everything]) for each in things) or is_bought:
@@ -414,16 +427,56 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     """
     when = typed(talk.scenario.when)
     is_english = when.isascii() and language_of(when) in ("en", "")
-    is_wanted = _WANTED.search(when) if is_english else has("third person", when) or is_script(language_of(when))
-    if not is_wanted or has("first person", when) or len(meaningful_topics(when)) < LEAST_OF_GOAL:
+    about = meaningful_topics(talk.scenario.when)
+    if (
+        len(about) < LEAST_OF_GOAL
+        or (is_english and not _WANTED.search(when))
+        or not _has_said_enough(talk, everything)
+    ):
         return False
-    told, hoped = topics(talk.script), [topics(each.behaviour or "") for each in talk.scenario.expectations]
-    if any(topics(text) & topics(talk.scenario.when) for _, text in talk.user):
+    known = topics(talk.scenario.given)
+    goal = about - known if len(about - known) >= LEAST_OF_OWN else about
+    if any(topics(text) & goal for _, text in talk.user):
         return False
-    if any(topics(text) & told.union(*hoped) for _, text in talk.app) or not _has_said_enough(talk, everything):
+    is_idle = "?" not in typed(everything).replace("？", "?").replace("؟", "?") and not any(map(_wishes, talk.user))
+    hoped = about.union(*(topics(each.behaviour or "") for each in talk.scenario.expectations))
+    hoped -= known if is_idle else frozenset()
+    heard = [_QUESTIONS_OF.sub(" ", text) if is_idle else text for _, text in talk.app]
+    if any(topics(text) & hoped for text in heard):
         return False
-    said = [typed(_WISH.sub(" ", everything)), typed(" ".join(text for _, text in talk.app))]
-    return not (is_english and _is_spoken(when, content_stems(when) - GENERIC, said))
+    said = [typed(_WISH.sub(" ", everything)), *([] if is_idle else [typed(" ".join(heard))])]
+    stems = content_stems(when) - GENERIC - (content_stems(talk.scenario.given) if is_idle else frozenset())
+    return not ((is_english and _is_spoken(when, stems, said)) or _is_answered_alike(talk, when))
+
+
+def _drifts(talk: Talk) -> bool:
+    """Return whether a user leaves its goal: its last requests are for things of neither the script nor the app."""
+    hoped = (topics(each.behaviour or "") for each in talk.scenario.expectations)
+    known = topics(f"{talk.scenario.given}\n{talk.scenario.when}").union(*hoped)
+    strange, least = 0, LEAST_STRANGE
+    is_long = len(talk.user) >= LEAST_STRANGE and len(meaningful_topics(talk.scenario.when)) >= LEAST_OF_GOAL
+    for place, text in talk.user if is_long else ():
+        about = meaningful_topics(text)
+        if not about or not (_wishes((place, text)) or "?" in text or "？" in text or "؟" in text):
+            continue
+        is_strange = len(about) > 1 and not about & known and not about & topics(" ".join(talk.app_before(place)))
+        strange = strange + 1 if is_strange else 0
+        least -= is_strange and has("corrects itself", typed(text))  # "Actually, I would rather have ..."
+    return strange >= max(least, LEAST_STRANGE - 1)
+
+
+def _wishes(told: tuple[int, str]) -> bool:
+    return has("wish", typed(told[1]))
+
+
+def _is_answered_alike(talk: Talk, when: str) -> bool:
+    """Return whether the user asks for a time or a price as its goal does, and the app gives one."""
+    asked = [of for of in ("when", "price") if has(f"asks {of}", when)]
+    return any(
+        has(f"asks {of}", typed(text)) and any(at > place and has(f"tells {of}", typed(told)) for at, told in talk.app)
+        for of in asked
+        for place, text in talk.user
+    )
 
 
 def _is_elsewhere(talk: Talk, everything: str) -> bool:
@@ -450,15 +503,16 @@ def part_unsaid(talk: Talk) -> Found:
     """
     if talk.conversation.ended != "goal_satisfied" or not talk.app:
         return
-    if unasked := _unasked(talk):
+    if unasked := _unasked(talk) or _unspoken(talk):
         yield UserFault("part_unsaid", talk.user[-1][0], unasked)
     parts = _parts(talk.scenario.when)
     if len(parts) < 2 or language_of(" ".join(text for _, text in talk.user)) not in ("en", ""):
         return
     said = _spoken(talk)
     common = frozenset.intersection(*(stems for _, stems in parts))
+    described = content_stems(talk.scenario.given)
     for part, stems in parts:
-        own = stems - common
+        own = stems - common - described or stems - common
         if own and not _is_spoken(part, own, said):
             yield UserFault("part_unsaid", talk.user[-1][0], repr(part))
 
@@ -472,6 +526,41 @@ def _unasked(talk: Talk) -> str:
     asked = [of for of in ("when", "price") if has(f"asks {of}", when)]
     unsaid = (of for of in asked if not any(has(f"{does} {of}", text) for text in said for does in ("asks", "tells")))
     return next(unsaid, "")
+
+
+def _unspoken(talk: Talk) -> str:
+    """Return a part of a goal in another language than English whose topics neither side mentions."""
+    parts = _parts_of_any(talk.scenario.when)
+    if len(parts) < 2 or any(has("refusal", typed(text)) for _, text in talk.app):
+        return ""
+    spoken = {language_of(text) for _, text in talk.user} - {""}
+    if spoken and language_of(talk.scenario.when) not in {*spoken, ""}:
+        return ""
+    said = frozenset(each[:SHORTEST_AKIN] for text in _spoken(talk) for each in topics(text))
+    known = topics(talk.scenario.given)
+    own = ((part, about - known or about) for part, about in parts[1:] if not _has_its_answer(part))
+    unsaid = next((part for part, about in own if len(about) >= LEAST_OF_PART and not _among(about, said)), "")
+    hoped = [
+        meaningful_topics(part) for each in talk.scenario.expectations for part in _JOINED.split(each.behaviour or "")
+    ]
+    return unsaid if any(about and not _among(about, said) for about in hoped) else ""
+
+
+def _among(about: frozenset[str], said: frozenset[str]) -> bool:
+    return any(each[:SHORTEST_AKIN] in said for each in about)
+
+
+def _has_its_answer(part: str) -> bool:
+    return any(has(f"asks {of}", part) for of in ("when", "price"))
+
+
+@lru_cache(maxsize=1_000)
+def _parts_of_any(when: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    read = typed(when)
+    if (read.isascii() and language_of(when) in ("en", "")) or len(words(when)) > 2 * LONGEST_GOAL or "{" in when:
+        return ()
+    parts = [(part.strip(), meaningful_topics(part)) for part in _JOINED.split(read)]
+    return tuple((part, about) for part, about in parts if about)
 
 
 @lru_cache(maxsize=1_000)

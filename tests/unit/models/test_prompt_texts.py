@@ -40,7 +40,7 @@ USER = source_of("user")
 # write both here.
 READ = {
     "attack": ("2", "f469f5774346"),
-    "audit": ("3", "2ef8304ee597"),
+    "audit": ("4", "7dd42ba0b876"),
     "criteria": ("3", "87be27a29419"),
     "judge": ("5", "b6fdee7135ab"),
     "criterion_label": ("3", "0fe441e5e72b"),

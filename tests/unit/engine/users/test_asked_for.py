@@ -83,7 +83,7 @@ UNDERSTOOD = ("Where are the leather boots that I ordered last week?", "The boot
 
 
 GO_ALONG = frozenset(  # faults that are none where another is asked for
-    ["plays_both_sides", "breaks_character", "only_thanks", "invents_fact", "part_unsaid"]
+    ["plays_both_sides", "breaks_character", "only_thanks", "invents_fact", "part_unsaid", "ignores_answer"]
 )
 
 

@@ -1,0 +1,289 @@
+"""Facts that a simulated user tells otherwise than its script, or without a source: numbers, names, itself."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from rapidfuzz.distance import Levenshtein
+
+from simeval.core.languages import is_common
+from simeval.core.phrases import (
+    Identifier,
+    facts,
+    find_all,
+    has,
+    identifiers,
+    plain_digits,
+    search,
+    squeezed,
+    typed,
+)
+from simeval.core.wording import asks, asks_anything, denies, meaningful_topics, topics, words
+from simeval.engine.users.state import LEAST_OF_GOAL, Found, Talk, UserFault
+
+MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
+CHANGED_OF = 5  # one in so many characters of a long one
+LONGEST_DOUBT = 150  # characters of an answer that only says it knows no such number
+LEAST_DIGITS = 7  # of a number without letters that is invented
+_EMAIL = "e-mail"
+_FOUR_DIGITS = re.compile(r"\d{4}")
+_CARD_END = re.compile(
+    r"(?:ending|ends|endet|endend|termina|terminad\w|finissant|que\s+acaba)\s+(?:in|with|auf|en|par|em|con)\s+(\d{4})\b",
+    re.I,
+)
+
+DESCRIBED = ("age", "home", "trade", "single", "married", "diet", "no car", "beginner")  # in "given", as phrases
+KIN = 5  # letters that all forms of a word begin with: "Lehrer", "Lehrerin"
+_SAME_TRADE = tuple(  # words of one trade that do not begin alike
+    group.split()
+    for group in (
+        "programmer developer engineer architect",
+        "cook chef baker",
+        "doctor dentist surgeon",
+        "artist musician",
+        "gardener farmer",
+        "programmierer programmiererin ingenieur ingenieurin",
+        "arzt ärztin zahnarzt zahnärztin",
+        "koch köchin",
+        "anwalt anwältin",
+        "bauer landwirt imker",
+        "schreiner tischler",
+        "professeur professeure enseignant enseignante",
+        "programmeur développeur ingénieur ingénieure",
+        "profesor profesora maestro maestra",
+        "programador programadora ingeniero ingeniera",
+        "professore professoressa insegnante",
+        "プログラマー エンジニア 技術者",
+        "医者 医師 歯科医",
+        "教師 先生",
+        "料理人 シェフ",
+        "大学生 学生",
+        "程序员 工程师",
+        "医生 牙医",
+        "老师 教师",
+        "大学生 学生",
+        "مدرس مدرسة معلم معلمة",
+        "مبرمج مبرمجة مهندس مهندسة",
+    )
+)
+LEAST_NAMED = 4  # words before an identifier that name it: "the order number is F1001"
+_DIGIT, _DIGIT_OR_AT = re.compile(r"\d"), re.compile(r"[\d@]")
+_RUN = re.compile(r"\d+|[^\W\d_]+")
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, group in enumerate(
+        (
+            "two zwei deux dos due dois duas twee dwa dwie dwoje два две двое δύο שני שתי שניים दो 二 两 두 اثنان",
+            "three drei trois tres tre três drie trzy troje три трое τρεις τρία שלושה שלוש तीन 三 세 ثلاثة ثلاث",
+            "four vier quatre cuatro quattro quatro cztery czworo четыре τέσσερις τέσσερα ארבעה ארבע चार 四 네 أربعة",
+            "five fünf cinq cinco cinque vijf pięć пять πέντε חמישה חמש पाँच पांच 五 다섯 خمسة خمس",
+            "six sechs seis sei zes sześć шесть έξι שישה שש छह छः 六 여섯 ستة ست",
+            "seven sieben sept siete sette sete zeven siedem семь επτά שבעה שבע सात 七 일곱 سبعة سبع",
+            "eight acht huit ocho otto oito osiem восемь οκτώ שמונה आठ 八 여덟 ثمانية",
+            "nine neun neuf nueve nove negen dziewięć девять εννέα תשעה नौ 九 아홉 تسعة",
+            "ten zehn dix diez dieci dez tien dziesięć десять δέκα עשרה दस 十 열 عشرة",
+        ),
+        2,
+    )
+    for word in group.split()
+}
+_COUNT = re.compile(
+    rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
+    r"(?:\s+(?P<thing>[^\W\d_](?:[^\W\d]|[\u0900-\u0963]){2,})|\s*(?P<counter>[名人泊個枚匹台本冊명개박장마리位个张本只件]))"
+)
+_UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is called
+    r"(?:day|week|month|year|hour|minute|second|night|euro|dollar|buck|pound|cent|percent|uhr|tag|woche|monat|jahr|stunde|minut|"
+    r"jour|semaine|mois|année|ans|heure|día|mes|año|hora|giorn|settiman|mese|mesi|anni|ore|dias|seman|anos|"
+    r"dag|weken|week|maand|jaar|uur|dni|dzie|tygod|miesi|lat|godz|дн|недел|месяц|лет|час|минут|рубл|"
+    r"ημέρ|μέρ|εβδομ|μήν|ώρ|λεπτ|ευρώ|ימים|שבוע|חודש|שעות|दिन|हफ्|महीन|घंट|मिनट|रुप|أيام|أسابيع|أشهر|ساعات|"
+    r"other|more|of|times|time|andere|weitere|mal|autre|fois|otr|vece|vez|altr|volt|outr|keer|razy|raz|раз|am\b|pm\b|"
+    r"jan|feb|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec|lut|kwi|cze|lip|sie|wrz|янв|фев|апр|июн|июл|авг|сен|окт|ноя|дек)"
+)
+_NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w%]|[.,]\d)")
+
+
+def changes_fact(talk: Talk) -> Found:
+    """Find identifiers that are nearly earlier ones, and users who are somebody else, or take a number back.
+
+    A user who writes the right identifier beside it corrects itself.
+    """
+    yield from _is_somebody_else(talk)
+    yield from _takes_back(talk)
+    yield from _counts_otherwise(talk)
+    yield from _withholds(talk)
+    if not any(facts(text) for _, text in talk.user):
+        return
+    known = list(talk.known)
+    script = squeezed(talk.script)
+    for place, text in talk.user:
+        for each in facts(text):
+            bare = squeezed(each.value)
+            if bare in script or bare in "".join(map(squeezed, talk.app_before(place))):
+                continue
+            for before in known:
+                if _is_told_wrong(each, before) and not _is_told_right(talk, before.value, place):
+                    yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
+            known.append(each)
+
+
+def _is_told_right(talk: Talk, value: str, place: int) -> bool:
+    """Return whether a message has an identifier, or a later one, which corrects it, of a user who had not told it."""
+    told = [(at, typed(text)) for at, text in talk.user if value in squeezed(text)]
+    if any(at <= place for at, _ in told):
+        return any(at == place for at, _ in told)
+    reply = talk.reply_to(place)
+    is_doubted = has("refusal", typed(reply)) and len(reply) <= LONGEST_DOUBT
+    return any(is_doubted or has("corrects itself", text) for _, text in told)
+
+
+def _counts_otherwise(talk: Talk) -> Found:
+    """Find another number of a thing than the script or an earlier message gives: "for 4 guests" of a table for six."""
+    known = dict(_counted(f"{talk.scenario.given}\n{talk.scenario.when}"))
+    for at, (place, text) in enumerate(talk.user):
+        told = {} if has("corrects itself", typed(text)) else _counted(text)
+        for thing, numbers in told.items() if not has("hearsay", typed(text)) else ():
+            before = known.get(thing, frozenset())
+            is_other = len(before) == 1 and not numbers & before and len(numbers) == 1
+            if not is_other or any(numbers & numbers_in(each) for each in [talk.script, *talk.before(place)]):
+                continue
+            is_corrected = any(before & _counted(later).get(thing, frozenset()) for _, later in talk.user[at + 1 :])
+            if not is_corrected:
+                yield UserFault("changes_fact", place, f"{min(numbers)} {thing}, and before {min(before)}")
+        known = {**_counted(text), **known}
+
+
+@lru_cache(maxsize=2_000)
+def _counted(text: str) -> Mapping[str, frozenset[str]]:
+    """Return the numbers that stand before each kind of thing in a text; no times, spans and amounts."""
+    found: dict[str, frozenset[str]] = {}
+    if text.isascii() and not _DIGIT.search(text) and _NUMBER_WORDS.keys().isdisjoint(words(text)):
+        return found
+    for match in _COUNT.finditer(typed(plain_digits(text))):
+        number, thing = _NUMBER_WORDS.get(match["number"], match["number"]), match["thing"] or match["counter"]
+        if not _UNCOUNTED.match(thing) and not is_common(thing) and number.isdigit():
+            key = thing[:KIN] if thing.isascii() or thing[0] < "\u0e00" else thing
+            found[key] = found.get(key, frozenset()) | {number}
+    return found
+
+
+@lru_cache(maxsize=2_000)
+def numbers_in(text: str) -> frozenset[str]:
+    """Return the words of a text, those of numbers as digits."""
+    return frozenset(_NUMBER_WORDS.get(each, each) for each in _RUN.findall(typed(plain_digits(text))))
+
+
+def _withholds(talk: Talk) -> Found:
+    """Find users who deny that they have the number of their script which the app asks for."""
+    for place, text in talk.user[1:]:
+        if not has("lacks", typed(text)) or _DIGIT.search(text):
+            continue
+        answer, told = "".join(talk.answer_before(place)), "".join(squeezed(text) for _, text in talk.user)
+        known = identifiers(f"{talk.scenario.given}\n{talk.scenario.when}") if asks_anything(answer) else ()
+        untold = [each for each in known if squeezed(each.value) not in told]
+        for each in untold:
+            about = topics(" ".join(words(talk.script.partition(each.written)[0])[-LEAST_NAMED:]))
+            shared = topics(text) & topics(answer)
+            if about & topics(answer) and (not shared or shared & about) and not has("lacks", typed(talk.script)):
+                yield UserFault("changes_fact", place, f"denies {each.written!r}")
+
+
+def _is_somebody_else(talk: Talk) -> Found:
+    """Find users of another age, home, trade, family, diet or skill than the script gives them."""
+    script = ""
+    for about in _described(talk.scenario.given):
+        for place, text in talk.user:
+            found = search(f"other {about}", text if about == "home" else typed(text))
+            if not found:
+                continue
+            script = script or typed(talk.script)
+            told = typed(next(filter(None, found.groups()), found[0]))
+            alike: Sequence[str] = next((each for each in _SAME_TRADE if told in each), [told[:KIN]])
+            if not any(each in script for each in alike) and not has("hearsay", typed(text)):
+                yield UserFault("changes_fact", place, repr(found[0].strip()))
+
+
+@lru_cache(maxsize=1_000)
+def _described(given: str) -> Sequence[str]:
+    return tuple(each for each in DESCRIBED if has(f"given {each}", given if each == "home" else typed(given)))
+
+
+def _takes_back(talk: Talk) -> Found:
+    """Find users who deny a number of their script that the app reads back, and give another one."""
+    for place, text in talk.user[1:] if _NUMBER.search(talk.script) else ():
+        if not _NUMBER.search(text) or not denies(text):
+            continue
+        read, script = _NUMBER.findall("".join(talk.answer_before(place))), _NUMBER.findall(talk.script)
+        for told in _NUMBER.findall(text):
+            alike = {each for each in read if len(each) == len(told)}  # no year, and no number of something else
+            if alike and alike.issubset(script) and not any(each in talk.script for each in _NUMBER.findall(text)):
+                yield UserFault("changes_fact", place, f"{told!r}, and before {min(alike)!r}")
+
+
+def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
+    """Return whether an identifier is nearly another one; one that is quite different may name another thing."""
+    most = max(MOST_CHANGED, len(before.value) // CHANGED_OF)
+    return before.shape == each.shape and 0 < Levenshtein.distance(before.value, each.value) <= most
+
+
+def invents_fact(talk: Talk) -> Found:
+    """Find identifiers, addresses, and a name of the user's own, that nobody has given.
+
+    A name counts if the script has one, or the app has asked for it.
+    """
+    tells_one = any(_DIGIT_OR_AT.search(text) for _, text in talk.user)
+    known = talk.known if tells_one else ()
+    names_one = has("given name", talk.scenario.given)
+    is_described = len(meaningful_topics(talk.scenario.when)) >= LEAST_OF_GOAL  # and does not only "chat"
+    for place, text in talk.user if tells_one or names_one else ():
+        answer = "".join(talk.answer_before(place))
+        told = [*(_told(text, known, answer if is_described else "") if tells_one else ())]
+        told += _own_names(text, answer) if names_one else ()
+        if not told:
+            continue
+        heard = "".join(map(squeezed, [talk.script, *talk.before(place)]))
+        for written, parts in told:
+            if not any(squeezed(part) in heard for part in parts):
+                yield UserFault("invents_fact", place, repr(written))
+
+
+def _told(text: str, known: Sequence[Identifier], answer: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the identifiers and addresses of a text, as they are written and compared."""
+    has_email = any(each.shape == _EMAIL for each in known)
+    has_code = any(each.shape != _EMAIL for each in known)
+    is_asked = asks(answer)
+    for each in facts(text):
+        is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
+        is_known = has_email if each.shape == _EMAIL else has_code and not is_short
+        if (is_known or is_asked) and not _is_near(each, known):
+            yield each.written, (each.value,)
+    if has_code and _FOUR_DIGITS.search(text):
+        yield from ((match[0], (match[1],)) for match in _CARD_END.finditer(text))
+    if is_asked and has("asks address", typed(answer)):
+        yield from ((match[0], tuple(filter(None, match.groups()))) for match in _ADDRESS.finditer(text))
+
+
+def _own_names(text: str, answer: str) -> Iterator[tuple[str, Sequence[str]]]:
+    for match in find_all("own name", text):
+        name = next(filter(None, match.groupdict().values()))
+        if told := [part for part in name.split() if part not in _TITLES]:
+            yield name, told[:1]  # a namesake has the same surname
+    if has("asks name", typed(answer)):
+        yield from ((match[0], match[0].split()) for match in _WHOLE_NAME.finditer(text))
+
+
+_TITLES = frozenset("Mr Mrs Ms Miss Dr Prof Herr Frau Madame Monsieur Señor Señora Signor Signora".split())  # noqa: SIM905
+_WHOLE_NAME = re.compile(
+    r"(?:(?<=\A)|(?<=[a-zà-ÿ,:] ))(?!(?:Hi|Hello|Yes|No|Sure|My|Sì|Sí|Ja|Oui|Sim|Guten|Good|Vielen)\b)"
+    r"[A-ZÀ-ÝŁŚŻ][a-zà-ÿęąłńśćźż]+\s+[A-ZÀ-ÝŁŚŻ][a-zà-ÿęąłńśćźż]+\b|(?<![\w])[А-ЯЁ][а-яё]+\s+[А-ЯЁ][а-яё]+\b"
+)
+_ADDRESS = re.compile(  # a street with its number
+    r"\b[A-ZÄÖÜ][a-zäöüß]+(?:straße|strasse|str\.|weg|platz|allee|gasse|straat|laan|plein|gracht|kade)\s+(\d{1,4})\b"
+    r"|\b(\d{1,4})\s+[A-Z]\w+\s+(?:Street|St|Road|Rd|Lane|Avenue|Ave|Drive|Close|Way|Court|Crescent)\b"
+    r"|\b(\d{1,4}),?\s+(?:bis\s+)?(?:rue|avenue|boulevard|place|impasse|chemin)\s"
+    r"|\b(?:[Cc]alle|[Aa]venida|[Vv]ia|[Vv]iale|[Pp]iazza|[Rr]ua|[Pp]raça|ul\.|улица|ул\.|οδός|רחוב|شارع)\s+[^\d\n]{2,40}?(\d{1,4})\b"
+)
+
+
+def _is_near(each: Identifier, known: Sequence[Identifier]) -> bool:
+    """Return whether an identifier is a wrong form of a known one, which is another fault."""
+    return any(_is_told_wrong(each, before) for before in known)
