@@ -24,6 +24,7 @@ from simeval.engine.users.state import LEAST_OF_GOAL, Found, Talk, UserFault
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
 CHANGED_OF = 5  # one in so many characters of a long one
 LONGEST_DOUBT = 150  # characters of an answer that only says it knows no such number
+LONGEST_ZIP = 5  # digits
 LEAST_DIGITS = 7  # of a number without letters that is invented
 _EMAIL = "e-mail"
 _FOUR_DIGITS = re.compile(r"\d{4}")
@@ -254,7 +255,8 @@ def _told(text: str, known: Sequence[Identifier], answer: str) -> Iterator[tuple
     for each in facts(text):
         is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
         is_known = has_email if each.shape == _EMAIL else has_code and not is_short
-        if (is_known or is_asked) and not _is_near(each, known):
+        is_zip = each.value.isdigit() and len(each.value) <= LONGEST_ZIP
+        if (is_known or (is_asked and not is_zip)) and not _is_near(each, known):
             yield each.written, (each.value,)
     if has_code and _FOUR_DIGITS.search(text):
         yield from ((match[0], (match[1],)) for match in _CARD_END.finditer(text))
