@@ -7,12 +7,13 @@ checking alone are not counted); the floor of a room is one above the highest th
 of which imports the next one when it is loaded. Every module and room that runs code of its own in the thread of the
 event loop, while one conversation of one turn is simulated, judged, stored and printed, is on the way of a trial; so is
 every record (a frozen dataclass) that is made then. The kernel are the rooms that every run needs, without the
-catalogue of scorers.
+catalogue of scorers. Lines are counted by their kind, too: a limit below those of code alone cannot be met by words.
 """
 
 import ast
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -156,6 +157,25 @@ def _named(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
 
 
+def kinds_of_lines(text: str) -> Counter[str]:
+    """Return how many lines of a module are code, imports, constants of the module, docstrings, comments and blank."""
+    tree, kinds = ast.parse(text), dict[int, str]()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            kinds |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), "imports")
+        elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and (
+            ast.get_docstring(node) is not None
+        ):
+            kinds |= dict.fromkeys(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1), "docstrings")
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            kinds |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), "constants")
+    return Counter(
+        kinds.get(number) or ("blank" if not line.strip() else "comments" if line.strip()[0] == "#" else "code")
+        for number, line in enumerate(text.splitlines(), 1)
+    )
+
+
 def main() -> None:
     rooms = rooms_below(ROOT)
     arrows = arrows_of(rooms)
@@ -186,6 +206,9 @@ def main() -> None:
     }
     for name, figure in figures.items():
         print(f"{name:<24}{figure:>8,}")
+    for name, paths in (("all", [*lengths]), ("kernel", [*kernel])):
+        kinds = sum((kinds_of_lines(path.read_text(encoding="utf-8")) for path in paths), Counter())
+        print(f"lines, {name}: " + ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()))
 
 
 if __name__ == "__main__":
