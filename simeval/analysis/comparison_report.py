@@ -21,7 +21,7 @@ from simeval.analysis.changes import (
     told_changes,
 )
 from simeval.analysis.saved_run import Key, RunResult, Saved, read_result
-from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
+from simeval.core.markdown import LONGEST_TEXT, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.serialization import plain
 from simeval.core.terminal import (
     GAP,
@@ -467,10 +467,8 @@ def _row(change: Change) -> BaselineRow:
     )
 
 
-def comparison_markdown(
-    comparison: Comparison, before: Saved | None = None, now: Saved | None = None, *, most: int = MOST_BYTES
-) -> str:
-    """Write a comparison as a page of at most `most` bytes; with the runs themselves, also the losses in them."""
+def comparison_markdown(comparison: Comparison, before: Saved | None = None, now: Saved | None = None) -> str:
+    """Write a comparison as a page of bounded size; with the runs themselves, also the losses in them."""
     noun = noun_of(comparison)
     mark = "✅" if comparison.passed else "❌" if comparison.finding == "worse" else "❔"
     head = [f"## simeval compare: {mark} {comparison.finding.upper()}", escaped(told_of(comparison, noun))]
@@ -479,7 +477,7 @@ def comparison_markdown(
     told = [*guarantee_of(comparison, noun), f"baseline {comparison.baseline}, candidate {comparison.candidate}"]
     foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in told)
     both = f"{comparison.baseline.run_id} {comparison.candidate.run_id}"
-    return fitted("\n\n".join(head), parts, foot, whole=f"`simeval compare {both}` shows it.", most=most)
+    return fitted("\n\n".join(head), parts, foot, whole=f"`simeval compare {both}` shows it.")
 
 
 def change_part(comparison: Comparison, *, title: str = "") -> Part:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from hashlib import pbkdf2_hmac
@@ -195,7 +195,7 @@ def clean_values(value: object, clean: Callable[[str], str]) -> Any:
         is_number = found is None or isinstance(found, (int, float, SupportsFloat))  # also a number of numpy's
         return found if is_number else clean(str(found))
 
-    return nested(value, leaf, name=lambda key, taken: _unused(clean(str(key)), taken))
+    return nested(value, leaf, name=lambda key, taken: unused_name(clean(str(key)), taken))
 
 
 def cleaned(conversation: Conversation, clean: Callable[[str], str]) -> Conversation:
@@ -215,8 +215,8 @@ def _cleaned_message(message: Message, clean: Callable[[str], str]) -> Message:
     )
 
 
-def _unused(name: str, taken: Mapping[str, Any]) -> str:
-    """Return a name that is not taken: two that differ in the masked part stay two."""
+def unused_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken: two that are alike, or differ in a masked part, stay two."""
     number, free = 1, name
     while free in taken:
         number += 1

@@ -68,8 +68,6 @@ SIGNS = {  # in ASCII; none of them means another one
 }
 _ASCII = str.maketrans(SIGNS)
 
-MOST_DIGITS = 6  # of a number that would otherwise look like the bar or the level it is compared with
-
 
 def render_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, widths: Sequence[int], room: int | None = None
@@ -328,15 +326,11 @@ def counted_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def show_p(p: float, *, beside: float | None = None) -> str:
-    """Write a p-value with three digits, never as a bare zero; with more if it would look like `beside`."""
+def show_p(p: float) -> str:
+    """Write a p-value with three digits, never as a bare zero."""
     if p < 0.0001:
         return "< 0.0001"
-    shown = f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
-    digits = 4
-    while beside is not None and float(shown) == beside != p and digits <= MOST_DIGITS:
-        shown, digits = f"{p:.{digits}f}", digits + 1
-    return shown
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.4f}"
 
 
 def say_p(p: float) -> str:

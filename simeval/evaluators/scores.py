@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simeval.core.arrays import Floats
 from simeval.core.direction import UNIT, Direction, require_pair
 from simeval.core.setting_field import StopAt
-from simeval.core.terminal import MOST_DIGITS, show_share
+from simeval.core.terminal import show_share
 from simeval.core.trial import Bar, Verdict
 from simeval.core.validation import LARGEST_SAMPLE, is_number, require, require_one_of, require_share
 from simeval.errors import DefinitionError
@@ -34,6 +34,7 @@ from simeval.stats.betting import p_values
 from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Design, StopRule
 
+MOST_DIGITS = 6  # of a share that would otherwise look like the bar it is compared with
 BINOMIAL = "exact binomial test, Clopper-Pearson interval"
 ORDER_STATISTICS = "exact test on the quantile (binomial), order-statistic interval"
 SEQUENTIAL = "exact sequential binomial test ({rule}), stage-wise interval"

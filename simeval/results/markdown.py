@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from simeval.core.markdown import LONGEST_TEXT, MOST_BYTES, Part, escaped, fenced, fitted, folded, table_head, table_row
+from simeval.core.markdown import LONGEST_TEXT, Part, escaped, fenced, fitted, folded, table_head, table_row
 from simeval.core.terminal import PLAIN
 from simeval.core.trial import Outcome, TrialResult
 from simeval.results.document import RunDocument, ScenarioDocument, told_kinds
@@ -23,8 +23,8 @@ HEADERS = ("", "scenario", "what was found", "the true value", "trials")
 OF_THE_TABLE = 0.5  # of the room that is left
 
 
-def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MOST_BYTES) -> str:
-    """Write a run as a page of at most `most` bytes; `more` comes between its table and its conversations."""
+def run_markdown(page: RunDocument, *, more: Sequence[Part] = ()) -> str:
+    """Write a run as a page of bounded size; `more` comes between its table and its conversations."""
     head = f"## simeval: {SYMBOLS[page.outcome]} {MARKS[page.outcome]}"
     if page.baseline is not None and not page.baseline.met:
         head += f", {SYMBOLS['fail']} not proven to be no worse than the baseline"
@@ -37,7 +37,7 @@ def run_markdown(page: RunDocument, *, more: Sequence[Part] = (), most: int = MO
     )
     parts = [_table(page), *more, _kinds(page), _conversations(page), _remarks(page)]
     foot = "  \n".join(f"<sub>{escaped(each, 2 * LONGEST_TEXT)}</sub>" for each in cost_of(page))
-    return fitted(f"{head}\n\n{said}", parts, foot, whole=f"`simeval show {page.run_id}` shows it.", most=most)
+    return fitted(f"{head}\n\n{said}", parts, foot, whole=f"`simeval show {page.run_id}` shows it.")
 
 
 def _tables(page: RunDocument) -> list[str]:

@@ -211,15 +211,15 @@ class SuitePlan:
             longest[each.scenario] = max(each.expected_trials, longest.get(each.scenario, 0.0))
         return sum(longest.values())
 
-    def sufficient_size(self, power: float = POWER) -> int | None:
-        """Return a sample size with which all requirements pass with this chance, as far as one is known.
+    def sufficient_size(self) -> int | None:
+        """Return a sample size with which all requirements pass with POWER, as far as their chances are known.
 
         None if they do with their own sizes, if no chance is known, or if no size is enough.
         """
         known = [each for each in self.forecasts if each.bar is not None and each.true_rate is not None]
-        if prod(each.prob_pass or 0.0 for each in known) >= power:
+        if prod(each.prob_pass or 0.0 for each in known) >= POWER:
             return None
-        alone = planning.suite_power(power, len(known))
+        alone = planning.suite_power(POWER, len(known))
         sizes = [_sufficient(each.bar or 0.0, each.true_rate or 0.0, each.level, alone) for each in known]
         return max((size for size in sizes if size), default=None) if all(sizes) else None
 
@@ -326,13 +326,13 @@ def _forecast(rule: ShareEvaluator, size: int, rate: float, settings: Settings) 
     return found.prob_pass, found.expected_n
 
 
-def sufficient_for(evaluator: Evaluator, power: float = POWER) -> int | None:
-    """Return a sample size with which a good app passes a requirement with this chance; None if it is unknown."""
+def sufficient_for(evaluator: Evaluator) -> int | None:
+    """Return a sample size with which a good app passes a requirement with POWER; None if it is unknown."""
     rule = evaluator.rule
     if not isinstance(rule, ShareEvaluator):
         return None
     rate = rule.expected_rate or (1 + rule.required_share) / 2
-    return _sufficient(rule.required_share, rate, evaluator.alpha, power)
+    return _sufficient(rule.required_share, rate, evaluator.alpha, POWER)
 
 
 def _sufficient(bar: float, rate: float, level: float, power: float) -> int | None:

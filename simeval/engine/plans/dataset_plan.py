@@ -1,11 +1,12 @@
 """The plan of an experiment, checked before the first call: a dataset, its scorers, its expectations."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from simeval.core import seeds
 from simeval.core.conversation import CONTEXT
+from simeval.core.redaction import unused_name
 from simeval.core.settings import Settings
 from simeval.core.terminal import counted_of
 from simeval.core.validation import require, require_whole
@@ -138,13 +139,13 @@ def make_dataset_plan(
     for candidate in asked.scorers:
         scorer = binder.bound(candidate, "experiment: scorers")
         scorer.check(columns)
-        named[_unique(clean(scorer.name), named)] = scorer
+        named[unused_name(clean(scorer.name), named)] = scorer
     measures = [Measure(label=label, scorer=scorer, path=scorer.default_score) for label, scorer in named.items()]
     listed = {id(scorer) for scorer in named.values()}
     requirements = sum(len(each.evaluators) for each in then) if settings.joint else 1
     concluded: list[str] = []
     for expectation in then:
-        concluded.append(_unique(clean(_title(expectation)), concluded))
+        concluded.append(unused_name(clean(_title(expectation)), concluded))
         made = make_measure(
             concluded[-1],
             _with_scorer(expectation, named),
@@ -207,14 +208,6 @@ def _title(expectation: Expectation) -> str:
     if isinstance(expectation.scorer, str) and not expectation.label:
         return f"{expectation.scorer}.{expectation.score}" if expectation.score else expectation.scorer
     return expectation.title
-
-
-def _unique(label: str, taken: Collection[str]) -> str:
-    number, name = 1, label
-    while name in taken:
-        number += 1
-        name = f"{label} ({number})"
-    return name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

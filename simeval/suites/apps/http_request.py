@@ -195,11 +195,9 @@ class Request:
         return {name: part for name, part in found.items() if part}
 
 
-async def values_of(
-    answer: "aiohttp.ClientResponse", reply: Reply, hints: Mapping[int, str] = {}
-) -> AsyncIterator[Any]:
+async def values_of(answer: "aiohttp.ClientResponse", reply: Reply) -> AsyncIterator[Any]:
     """Yield the values of a stream, or the one value that is no stream; otherwise as `events_from`."""
-    async for event in events_from(answer, reply, hints):
+    async for event in events_from(answer, reply):
         yield event.value
 
 
