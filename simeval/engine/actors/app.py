@@ -508,10 +508,10 @@ def _response(turn: int, returned: Any, state: Any, handler: Handler) -> tuple[A
     """Read a handler's result, and its state for the next turn."""
     if isinstance(returned, str):
         returned = AppResponse(returned)
-    elif isinstance(returned, tuple) and len(returned) == 2:
-        returned = AppResponse(*returned)
-    if problem := _problem_of(returned):
-        raise AppError(turn, f"{handler.named} {problem}")
+    else:
+        returned = AppResponse(*returned) if isinstance(returned, tuple) and len(returned) == 2 else returned
+        if problem := _problem_of(returned):
+            raise AppError(turn, f"{handler.named} {problem}")
     try:
         Bound().passed_text(returned.response)
     except AnswerTooLarge as error:

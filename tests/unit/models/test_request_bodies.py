@@ -21,6 +21,7 @@ from tests.support.doubles import any_request
         {"model": "small", "messages": [{"role": "user", "content": [{"type": "text", "text": "an image"}]}]},
         {"messages": [{"role": "tool", "content": "3", "tool_call_id": "1"}]},
         {"model": "small", "input": ["a text"]},
+        {"messages": [], 'a "name"': "a \\ and a \n", "temperature": 0.8, "seed": 2**62, "stream": True},
         {"messages": []},
     ],
 )
