@@ -32,7 +32,7 @@ class TestScorers:
         result = await engine().evaluate(sums(3), double, scorers=[returning({"score": None, "reason": None})])
 
         assert [metric.name for metric in result.metrics] == ["mine.score"]
-        assert result.metric("mine.score").missing == 3
+        assert (result.metric("mine.score").missing, result.metric("mine.score").kind) == (3, "mean")
 
     async def test_texts_are_tallied_as_categories_the_most_frequent_first(self) -> None:
         @scorer

@@ -90,6 +90,7 @@ def test_a_level_of_its_own_is_kept_and_else_the_default_is_taken() -> None:
         (lambda: ProportionEvaluator(min_proportion=0.9, significance_level=0.5), "significance_level"),
         (lambda: ProportionEvaluator(min_proportion=0.9, significance_level=5), "significance_level"),
         (lambda: ProportionEvaluator(min_proportion=0.9, threshold=nan), "ProportionEvaluator.threshold"),
+        (lambda: ProportionEvaluator(min_proportion=0.9, at_least=1.5), "ProportionEvaluator.at_least"),  # type: ignore[arg-type]
         (lambda: QuantileEvaluator(0.5), "QuantileEvaluator"),
         (lambda: QuantileEvaluator(0.5, at_least=1, at_most=2), "QuantileEvaluator"),
         (lambda: QuantileEvaluator(50, at_least=1), "QuantileEvaluator.quantile"),

@@ -75,6 +75,13 @@ def test_a_p_value_equal_to_the_level_proves() -> None:
     assert (failing.p_value_fail, failing.outcome) == (0.0625, "fail")
 
 
+def test_any_number_counts_towards_a_share_of_scores() -> None:
+    evaluator = ProportionEvaluator(6, min_proportion=0.9)
+
+    assert all(map(evaluator.accepts, (-1.0, 0.0, 99.0)))
+    assert not evaluator.accepts(nan)
+
+
 def test_a_value_on_the_threshold_counts_on_either_side() -> None:
     above = ProportionEvaluator(0.5, min_proportion=0.9).evaluate([0.5] * 30)
     below = ProportionEvaluator(0.5, min_proportion=0.9, at_least=False).evaluate([0.5] * 30)

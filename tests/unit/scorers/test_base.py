@@ -211,3 +211,19 @@ def test_a_path_into_what_nothing_is_below_is_refused_before_a_run(path: str) ->
 
 def test_a_path_into_an_example_s_own_answer_is_none_of_those() -> None:
     scorer(lambda part: 1.0, name="within", column_map={"part": "output.answer"}).check(("output", "question"))
+
+
+@pytest.mark.parametrize(
+    ("candidate", "do"), [(3, "give a Scorer instance or a function"), ("bleu", "such as ValidJSON()")]
+)
+def test_something_else_than_a_scorer_is_refused_and_a_name_gets_an_example(candidate: object, do: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        as_scorer(candidate)
+
+    assert refused.value.where == "Expectation.scorer"
+    assert do in refused.value.do
+    assert ("ValidJSON" in refused.value.do) is isinstance(candidate, str)
+
+
+def test_a_function_calls_no_model() -> None:
+    assert output_length.calls == 0

@@ -19,7 +19,7 @@ from simeval.core.trial import UNNEEDED, Failure, RubricRecord, Score, Trial, Tr
 from simeval.errors import DefinitionError, StoreError
 from simeval.store.database import Database
 from simeval.store.journal import Entry, JsonLinesJournal, encode_entry
-from simeval.store.licences import keep_licence, licence_under
+from simeval.store.licences import change_licence, keep_licence, licence_under
 from simeval.store.opening import open_journal
 from simeval.store.runs import Runs
 from simeval.store.schema import VERSION
@@ -240,10 +240,9 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_has(where: str) 
     now.close()
 
 
-def test_an_older_store_takes_licences_of_judges(where: str) -> None:
-    version_one(where)
+def licence() -> JudgeLicence:
     stream = Stream(right=17, n=17, passed=True, low=0.84, high=1.0)
-    licence = JudgeLicence(
+    return JudgeLicence(
         key="k",
         judge="judge",
         form="rating",
@@ -254,13 +253,29 @@ def test_an_older_store_takes_licences_of_judges(where: str) -> None:
         tokens=1,
     )
 
-    now = Database(where)
-    keep_licence(now, replace(licence, calls=33))
-    keep_licence(now, licence)
 
-    assert licence_under(now, "k") == licence
+def test_an_older_store_takes_licences_of_judges(where: str) -> None:
+    version_one(where)
+
+    now = Database(where)
+    keep_licence(now, replace(licence(), calls=33))
+    keep_licence(now, licence())
+
+    assert licence_under(now, "k") == licence()
     assert licence_under(now, "another") is None
     now.close()
+
+
+def test_a_licence_is_changed_under_its_own_key_only(database: Database) -> None:
+    for key in ("k", "other"):
+        keep_licence(database, replace(licence(), key=key))
+
+    for key in ("k", "nobody's"):
+        change_licence(database, key, lambda found: replace(found, changed="2025-01-02"))
+
+    assert licence_under(database, "k") == replace(licence(), changed="2025-01-02")
+    assert licence_under(database, "other") == replace(licence(), key="other")
+    assert licence_under(database, "nobody's") is None
 
 
 def test_the_tables_of_the_former_queue_go_with_the_version_that_had_them(where: str) -> None:

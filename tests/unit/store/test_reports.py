@@ -12,7 +12,7 @@ from simeval.results.html.page import write_report
 from simeval.results.reading import read_document
 from simeval.store.database import Database
 from simeval.store.opening import open_database
-from simeval.store.reports import StoredSource
+from simeval.store.reports import StoredSource, show_between
 from simeval.store.runs import Runs
 
 OLDER = Path(__file__).parents[2] / "data" / "stores" / "version_3.db"
@@ -66,3 +66,11 @@ def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database)
 
     assert source.document.stopped == "it was interrupted: nothing is concluded yet"
     assert source.outlines(0)
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [((0.5, 0.9), "0.75 [0.5 to 0.9], n = 8"), ((None, None), "0.75, n = 8"), ((0.5, None), "0.75 [0.5 to –], n = 8")],
+)
+def test_a_figure_has_the_ends_that_are_known(ends: tuple[float | None, float | None], said: str) -> None:
+    assert show_between(0.75, *ends, 8, is_share=False) == said
