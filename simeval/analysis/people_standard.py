@@ -16,15 +16,8 @@ from simeval.evaluators.verdicts import POWER, decide
 from simeval.results.document import PeopleStandard, RunDocument
 from simeval.results.text import MARKS
 from simeval.stats.binomial import n_for_power
-from simeval.stats.people import (
-    Judge,
-    Labelled,
-    PeopleTest,
-    as_exact_as,
-    chance_to_pass,
-    labels_for,
-    planned_looks,
-)
+from simeval.stats.people import Judge, Labelled, as_exact_as
+from simeval.stats.people_looks import PeopleLooks, labels_for
 
 PeopleLabels = Mapping[tuple[str, str], Mapping[int, bool | None]]
 """People's labels by title and expectation, then by trial: whether it is good, None if they cannot tell."""
@@ -88,15 +81,15 @@ class _Asked:
     ended: bool
 
     @property
-    def looks(self) -> tuple[PeopleTest, ...]:
+    def plan(self) -> PeopleLooks:
         judged = len(self.counted)
         labels = min(self.standard.labels, judged)
-        return planned_looks(judged, labels, self.standard.share, min(self.standard.looks, max(1, labels)))
+        return PeopleLooks(judged, labels, self.standard.share, min(self.standard.looks, max(1, labels)))
 
     @property
-    def test(self) -> PeopleTest:
-        """The test at the last look."""
-        return self.looks[-1]
+    def deals(self) -> Sequence[Labelled]:
+        """The labels of each look."""
+        return self.plan.deals(self.judged_good)
 
     @property
     def counted(self) -> Mapping[int, bool]:
@@ -108,27 +101,35 @@ class _Asked:
     def judged_good(self) -> int:
         return sum(self.counted.values())
 
+    @property
+    def telling(self) -> Labelled:
+        """How many labels of each kind show how good the judge is: all that are dealt, if these are few."""
+        dealt = self.deals[-1]
+        return Labelled(min(ENOUGH, dealt.good), min(ENOUGH, dealt.bad))
+
     def seen(self, labels: Mapping[int, bool | None]) -> tuple[float, float] | None:
-        """Return the chances that people call a trial good where the judge does, and where not, by enough labels."""
-        found = []
-        for kind in (True, False):
+        """Return the chances that people call a trial good where the judge does, and where not, by enough labels.
+
+        A kind that no label is dealt of has the usual chance.
+        """
+        found, usual = [], Judge().chances(self.judged_good / max(1, self.plan.judged))
+        for kind, least, chance in ((True, self.telling.good, usual[0]), (False, self.telling.bad, usual[1])):
             said = [labels[index] is True for index in self.order() if index in labels and self.counted[index] is kind]
-            if len(said) < ENOUGH:
+            if len(said) < least:
                 return None
-            found.append((sum(said) + 0.5) / (len(said) + 1))
+            found.append((sum(said) + 0.5) / (len(said) + 1) if said else chance)
         return found[0], found[1]
 
     def order(self) -> Sequence[int]:
         """Return the trials that people label: of each kind a random subset, next the kind that is behind its share."""
         chance = seeds.generator(self.seed, "people", *self.key[:2])
-        last = self.test.deal(self.judged_good)
+        deals = self.deals
         drawn = [
             chance.sample([index for index, is_good in sorted(self.counted.items()) if is_good is kind], size)
-            for kind, size in ((True, last.good), (False, last.bad))
+            for kind, size in ((True, deals[-1].good), (False, deals[-1].bad))
         ]
         found, before = list[int](), (0, 0)
-        for test in self.looks:
-            dealt = test.deal(self.judged_good)
+        for dealt in deals:
             until = (dealt.good, dealt.bad)
             parts = [trials[start:end] for trials, start, end in zip(drawn, before, until, strict=True)]
             places = [((place + 0.5) / len(part), index) for part in parts for place, index in enumerate(part)]
@@ -145,15 +146,15 @@ def dealt_trials(run: RunDocument, expectation: str) -> dict[tuple[str, int], fl
     found: dict[tuple[str, int], float] = {}
     for asked in _asked(run):
         if asked.key[1] == expectation:
-            dealt, good = asked.test.deal(asked.judged_good), asked.judged_good
-            chance = {True: dealt.good / max(1, good), False: dealt.bad / max(1, asked.test.judged - good)}
+            dealt, good = asked.deals[-1], asked.judged_good
+            chance = {True: dealt.good / max(1, good), False: dealt.bad / max(1, asked.plan.judged - good)}
             found |= {(asked.key[0], index): chance[asked.counted[index]] for index in asked.order()}
     return found
 
 
 def has_looks(run: RunDocument) -> bool:
     """Return whether labels of a run are tested before all are given."""
-    return any(len(each.looks) > 1 for each in _asked(run))
+    return any(each.plan.looks > 1 for each in _asked(run))
 
 
 def wanted_trials(run: RunDocument, expectation: str, labels: PeopleLabels) -> set[tuple[str, int]] | None:
@@ -191,11 +192,11 @@ def label_plan(run: RunDocument, labels: PeopleLabels | None = None) -> str:
 
 
 def _planned(asked: _Asked, labels: Mapping[int, bool | None]) -> str:
-    test, good, dealt = asked.test, asked.judged_good, asked.test.deal(asked.judged_good)
+    test, good, dealt = asked.plan, asked.judged_good, asked.deals[-1]
     head = f"{asked.key[0]}: {asked.key[1]}: people would find at least {show_share(test.bar)} good"
     if why := _open(asked, 0):
         return _wrapped([head, f"  {why}"])
-    most = "at most " if len(asked.looks) > 1 else ""
+    most = "at most " if test.looks > 1 else ""
     lines = [
         f"the judge calls {good} of {test.judged} good; people label {most}{dealt.total}: {_kinds(dealt)}",
         *_progress(asked, labels),
@@ -206,14 +207,16 @@ def _planned(asked: _Asked, labels: Mapping[int, bool | None]) -> str:
     right = f"{show_share(round(judge.sensitivity, 3))} of what is good and {show_share(round(judge.specificity, 3))}"
     so_far = "by these labels it" if seen else "if it"
     lines.append(f"{so_far} is right in {right} of what is bad (AUC {judge.auc:.2f}), {_worth(asked, chances)}")
+    if not seen:
+        lines.append(f"these errors are a guess, until there are labels for {_kinds(asked.telling)}")
     return _wrapped([head, *(f"  {line}" for line in [*lines, *_chances(asked, chances)])])
 
 
 def _progress(asked: _Asked, labels: Mapping[int, bool | None]) -> Sequence[str]:
     """Return lines on the labels of each kind that are needed until a verdict can be reached."""
     lines = []
-    if len(asked.looks) > 1:
-        sizes = ", ".join(str(each.labels) for each in asked.looks)
+    if asked.plan.looks > 1:
+        sizes = ", ".join(map(str, asked.plan.sizes))
         lines.append(f"they are tested after {sizes} labels; the first of these that proves a side ends it")
     given = [index for index in asked.order() if index in labels]
     if not given:
@@ -233,7 +236,7 @@ def _kinds(labels: Labelled) -> str:
 
 def _worth(asked: _Asked, chances: tuple[float, float]) -> str:
     """Return how many labels the judge saves, if the rate is to be estimated with the same error."""
-    test = asked.test
+    test = asked.plan.last
     as_many = as_exact_as(test, asked.judged_good, chances)
     saved = 1 - test.labels / as_many if as_many else 0.0
     if saved <= 0:
@@ -246,18 +249,18 @@ def _worth(asked: _Asked, chances: tuple[float, float]) -> str:
 
 def _chances(asked: _Asked, chances: tuple[float, float]) -> Sequence[str]:
     """Return lines on the power of the labels, if people call a trial good with these chances."""
-    test, good, alpha = asked.test, asked.judged_good, asked.requirement.significance_level
+    test, good, alpha = asked.plan, asked.judged_good, asked.requirement.significance_level
     share = good / test.judged
     rate = share * chances[0] + (1 - share) * chances[1]
     found = f"people would then find {show_share(round(rate, 3))} good"
     if rate <= test.bar:
         return [f"{found}: that is not above the bar, and no number of labels is likely to prove it"]
-    chance, looks = chance_to_pass(asked.looks, good, chances, alpha=alpha), len(asked.looks)
-    enough = labels_for(test.judged, good, test.bar, chances, alpha=alpha, power=POWER, looks=looks)
+    chance = test.chance_to_pass(good, chances, alpha=alpha)
+    enough = labels_for(test, good, chances, alpha=alpha, power=POWER)
     alone = n_for_power(test.bar, rate, alpha=alpha, power=POWER)
     words = "no number of labels is enough"
     if enough is not None:
-        words = f"{enough} labels are enough: {_kinds(planned_looks(test.judged, enough, test.bar, 1)[0].deal(good))}"
+        words = f"{enough} labels are enough: {_kinds(replace(test, labels=enough).deals(good)[-1])}"
     lines = [f"{found}, and {test.labels} labels prove it with a chance of {show_share(round(chance, 2))}"]
     lines.append(f"for a chance of {show_share(POWER)}, {words}")
     if alone is not None and (enough is None or alone <= enough):
@@ -289,73 +292,68 @@ def _asked(run: RunDocument) -> list[_Asked]:
 
 
 def _measured(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
-    """Return the verdict with its interval, by the test of the look that it is from."""
+    """Return the verdict with its interval, by the looks up to the one that it is from."""
     found, level = _verdict(asked, labels), asked.requirement.significance_level
     if found.p_value is None:
         return found
-    test = next(each for each in asked.looks if each.labels == found.dealt.total)
-    said = {index: labels[index] for index in asked.order()[: test.labels]}
-    low, high = (test.interval(asked.judged_good, each, alpha=level) for each in _good(asked, said))
-    return replace(found, interval=(low[0], high[1]))
+    looks = 1 + [each.total for each in asked.deals].index(found.dealt.total)
+    good, most = _good(asked, labels, looks)
+    plan, judged_good = asked.plan, asked.judged_good
+    return replace(
+        found,
+        interval=(plan.low(judged_good, good, alpha=level), plan.high(judged_good, most, alpha=level)),
+    )
 
 
 def _verdict(asked: _Asked, labels: Mapping[int, bool | None]) -> PeopleVerdict:
     """Return the verdict of the first look that decides, or of the first that lacks labels."""
-    order = asked.order()
-    for test in asked.looks:
-        said = {index: labels[index] for index in order[: test.labels] if index in labels}
-        found = _at_look(asked, test, said)
-        if found.why or found.outcome != "inconclusive" or test.then is None:
+    level = asked.requirement.significance_level
+    for look in range(1, asked.plan.looks + 1):
+        found = _at_look(asked, look, labels)
+        if found.why or found.outcome != "inconclusive" or look == asked.plan.looks:
             return found
-        if not _can_decide(asked, test, *_good(asked, said)):
+        good, most = (each[-1] for each in _good(asked, labels, look))
+        if not asked.plan.may_decide(asked.judged_good, good, most, after=look, alpha=level):
             return replace(found, why="no number of labels up to the last look can decide it any more")
     raise AssertionError("a plan has a look")
 
 
-def _at_look(asked: _Asked, test: PeopleTest, said: Mapping[int, bool | None]) -> PeopleVerdict:
-    level, dealt = asked.requirement.significance_level, test.deal(asked.judged_good)
-    good, best = _good(asked, said)
+def _at_look(asked: _Asked, look: int, labels: Mapping[int, bool | None]) -> PeopleVerdict:
+    level, dealt, plan = asked.requirement.significance_level, asked.deals[look - 1], asked.plan
+    good, most = _good(asked, labels, look)
+    given = sum(index in labels for index in asked.order()[: dealt.total])
     found = PeopleVerdict(
         scenario=asked.key[0],
         expectation=asked.key[1],
         evaluator=asked.key[2],
-        share=test.bar,
+        share=plan.bar,
         outcome="inconclusive",
-        judged=test.judged,
+        judged=plan.judged,
         judged_good=asked.judged_good,
-        wanted=asked.test.labels,
-        given=len(said),
+        wanted=plan.labels,
+        given=given,
         dealt=dealt,
-        good=good,
-        why=_open(asked, dealt.total - len(said)),
+        good=good[-1],
+        why=_open(asked, dealt.total - given),
     )
     if found.why:
         return found
-    p, p_fail = test.p_above(asked.judged_good, good), test.p_below(asked.judged_good, best)
+    p, p_fail = plan.p_above(asked.judged_good, good), plan.p_below(asked.judged_good, most)
     return replace(found, outcome=decide(p, p_fail, level), p_value=p, p_value_fail=p_fail)
 
 
-def _good(asked: _Asked, said: Mapping[int, bool | None]) -> tuple[Labelled, Labelled]:
-    """Return the numbers of good labels, without and with the trials that nobody can judge."""
-    counted = asked.counted
-    found = [
-        Labelled(*(sum(value in each and counted[i] is kind for i, value in said.items()) for kind in (True, False)))
-        for each in ((True,), (True, None))
-    ]
-    return found[0], found[1]
-
-
-def _can_decide(asked: _Asked, test: PeopleTest, good: Labelled, most: Labelled) -> bool:
-    """Return whether a later look can prove a side, if all labels from now on are alike."""
-    level, judged_good, now = asked.requirement.significance_level, asked.judged_good, test.deal(asked.judged_good)
-    later = test.then
-    while later is not None:
-        dealt = later.deal(judged_good)
-        best = Labelled(good.good + dealt.good - now.good, good.bad + dealt.bad - now.bad)
-        if decide(later.p_above(judged_good, best), later.p_below(judged_good, most), level) != "inconclusive":
-            return True
-        later = later.then
-    return False
+def _good(
+    asked: _Asked, labels: Mapping[int, bool | None], looks: int
+) -> tuple[Sequence[Labelled], Sequence[Labelled]]:
+    """Return the numbers of good labels at each of the first looks, without and with the trials nobody can judge."""
+    counted, order = asked.counted, asked.order()
+    found: tuple[list[Labelled], list[Labelled]] = ([], [])
+    for dealt in asked.deals[:looks]:
+        said = [(labels[index], counted[index]) for index in order[: dealt.total] if index in labels]
+        for counts, values in zip(found, ((True,), (True, None)), strict=True):
+            kinds = [kind for value, kind in said if value in values]
+            counts.append(Labelled(sum(kinds), len(kinds) - sum(kinds)))
+    return found
 
 
 def _open(asked: _Asked, missing: int) -> str:

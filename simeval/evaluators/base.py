@@ -94,8 +94,7 @@ class Evaluator(AnswersOriginals, ABC):
         assert isinstance(rule, ShareEvaluator)
         do = f"use a level above {people.GAMMA:g}: no number of labels can prove it at this one"
         require(self.alpha > people.GAMMA, f"{name}.significance_level", found=self.alpha, do=do)
-        part = people.planned_looks(self.labels_wanted, self.labels_wanted, rule.required_share, self.looks)[-1].part
-        least = people.least_labels(rule.required_share, alpha=self.alpha, part=part)
+        least = people.least_labels(rule.required_share, alpha=self.alpha)
         do = f"give {least} or more: fewer cannot prove it, even if people call all of them good"
         require(self.labels_wanted >= least, f"{name}.labels", found=self.labels_wanted, do=do)
 

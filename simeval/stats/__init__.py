@@ -20,6 +20,7 @@
     classification precision, recall and F1 with bootstrap intervals
     logistic       a logistic model fitted to few examples, ROC-AUC, folds that keep groups whole
     people         the rate that people would find, from a judge and few labels: one exact test
+    people_looks   the same after parts of the labels: the first look that proves a side ends it
     calibration    a rate corrected for its judge: PPI, Rogan-Gladen
     reliability    repeats of a judge: variance components and how many repeats pay
     slices         which rows of a table fail more often, by permutation

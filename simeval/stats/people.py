@@ -9,7 +9,7 @@ Reference: R. L. Berger and D. D. Boos (1994), "P values maximized over a confid
 Journal of the American Statistical Association 89.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asin, ceil, floor, log, sqrt
@@ -45,28 +45,17 @@ class Labelled:
 class PeopleTest:
     """The test of "people would find a rate above `bar`", from `judged` trials and `labels` of them.
 
-    `bar` is strictly between 0 and 1. A look at the labels before all are given has a `part` of the level, and `then`
-    is the next look, whose labels contain these.
+    `bar` is strictly between 0 and 1.
     """
 
     judged: int
     labels: int
     bar: float
-    part: float = 1.0
-    then: "PeopleTest | None" = None
 
     def deal(self, judged_good: int) -> Labelled:
         """Return how many labels the trials judged good get, and those judged bad; each is a random subset."""
         if not self.judged:
             return Labelled(0, 0)
-        found = self._alone(judged_good)
-        if self.then is None:
-            return found
-        later = self.then.deal(judged_good)
-        bad = min(max(found.bad, self.labels - later.good), later.bad)
-        return Labelled(self.labels - bad, bad)
-
-    def _alone(self, judged_good: int) -> Labelled:
         share, judged_bad = judged_good / self.judged, self.judged - judged_good
         bad = min(floor(_share_of_bad(share, self.bar) * self.labels + 0.5), judged_bad)
         if 1 - self.bar < share < 1:
@@ -81,19 +70,26 @@ class PeopleTest:
 
         `found` is how many of the labelled trials people call good. A label that is missing counts as bad.
         """
-        return _p_value(self, judged_good, found, self.bar, mirrored=False)
+        return self.p_value(judged_good, found, self.bar, mirrored=False)
 
     def p_below(self, judged_good: int, found: Labelled) -> float:
         """Return the p-value of "people would find a rate below the bar"; a missing label counts as good."""
-        return _p_value(self, judged_good, found, 1 - self.bar, mirrored=True)
+        return self.p_value(judged_good, found, 1 - self.bar, mirrored=True)
+
+    def p_value(self, judged_good: int, found: Labelled, null: float, *, mirrored: bool) -> float:
+        """Return the p-value of a rate above `null`; mirrored, that of a rate below `1 - null`.
+
+        The labels are dealt for the bar of the test.
+        """
+        return _p_value(self, judged_good, found, null, mirrored=mirrored)
 
     def interval(self, judged_good: int, found: Labelled, *, alpha: float) -> tuple[float, float]:
         """Return the interval of the rate with `alpha` on each side: all bars that the two tests do not reject.
 
         The labels are dealt for this bar, and the ends are exact to 1e-3, on the wide side.
         """
-        low = _last(lambda rate: _p_value(self, judged_good, found, rate, mirrored=False) <= alpha)
-        high = _last(lambda rate: _p_value(self, judged_good, found, rate, mirrored=True) <= alpha)
+        low = last_rejected(lambda rate: self.p_value(judged_good, found, rate, mirrored=False) <= alpha)
+        high = last_rejected(lambda rate: self.p_value(judged_good, found, rate, mirrored=True) <= alpha)
         return low, 1 - high
 
     def chance(self, statistic: float, judged_good: float, good_of_good: float, good_of_bad: float) -> float:
@@ -138,87 +134,19 @@ class Judge:
         return min(1.0, of_good), min(1.0, of_bad)
 
 
-def planned_looks(judged: int, labels: int, bar: float, looks: int) -> tuple[PeopleTest, ...]:
-    """Return the tests at so many looks, of which the first that proves a side ends the labelling.
-
-    The first is after half of the labels, and the others at equal distances. A look after m labels has a part of the
-    level in proportion to m squared, and the parts sum to 1: so a side is proven wrongly with at most the level of one
-    test. The p-value and the interval of each look include that.
-    """
-    sizes = [ceil(labels * (looks - 1 + look) / (2 * looks - 2)) for look in range(looks)] if looks > 1 else [labels]
-    total, found = sum(size**2 for size in sizes) or 1, list[PeopleTest]()
-    for size in reversed(sizes):
-        found.append(PeopleTest(judged, size, bar, size**2 / total, found[-1] if found else None))
-    return tuple(reversed(found))
-
-
-def chance_to_pass(
-    looks: Sequence[PeopleTest], judged_good: int, chances: tuple[float, float], *, alpha: float
-) -> float:
-    """Return the chance that labels prove a rate above the bar at one of the looks, before they are given.
-
-    `chances` are those that people call a trial good where the judge does, and where it does not. About right: the
-    box of the nuisance parameters is not made smaller by labels, and its grid is coarse.
-    """
-    passed, open_, before = 0.0, np.ones((1, 1)), Labelled(0, 0)
-    for test in looks:
-        dealt = test.deal(judged_good)
-        more = dealt.good - before.good, dealt.bad - before.bad
-        of_good, of_bad = (_binomial(n, np.array([p]))[:, 0] for n, p in zip(more, chances, strict=True))
-        open_ = _with_labels(open_, of_good, of_bad)
-        proven = _proven(test, judged_good, alpha)
-        passed += float(open_[proven].sum())
-        open_, before = np.where(proven, 0.0, open_), dealt
-    return passed
-
-
-def _with_labels(chances: Floats, good: Floats, bad: Floats) -> Floats:
-    """Return the chances of numbers of good labels after more of them, of either kind."""
-    return _longer(_longer(chances, good).T, bad).T
-
-
-def _longer(chances: Floats, more: Floats) -> Floats:
-    """Return chances of the sum of each row's number and another, whose chances are `more`."""
-    rows, columns = chances.shape
-    found = np.zeros((rows + more.size - 1, columns))
-    for place, chance in enumerate(more):
-        found[place : place + rows] += chance * chances
-    return found
-
-
-def _proven(test: PeopleTest, judged_good: int, alpha: float) -> NDArray[np.bool_]:
+def proven(test: PeopleTest, judged_good: int, alpha: float) -> NDArray[np.bool_]:
     """Return about which numbers of good labels prove a rate above the bar."""
     surface, n = _Surface(test, test.bar, mirrored=False), test.judged
-    box = clopper_pearson(judged_good, n, GAMMA * test.part / 2)
-    line = list(_line(test.bar, box, (0.0, 1.0), (0.0, 1.0), n, steps=1, points=15))
+    box = clopper_pearson(judged_good, n, GAMMA / 2)
+    line = list(null_line(test.bar, box, (0.0, 1.0), (0.0, 1.0), n, steps=1, points=15))
     statistics = _statistics(surface, judged_good)
     found = np.unique(statistics)
     low, high = -1, len(found)  # the first that is rejected is in (low, high]
     while high - low > 1:
         middle = (low + high) // 2
         chance = max(float(surface.chances(found[middle] - _ROUNDING, *at).max()) for at in line)
-        low, high = (low, middle) if chance / test.part + GAMMA <= alpha else (middle, high)
+        low, high = (low, middle) if chance + GAMMA <= alpha else (middle, high)
     return statistics >= (found[high] - _ROUNDING if high < len(found) else np.inf)
-
-
-def labels_for(
-    judged: int,
-    judged_good: int,
-    bar: float,
-    chances: tuple[float, float],
-    *,
-    alpha: float,
-    power: float,
-    looks: int = 1,
-) -> int | None:
-    """Return the fewest labels that prove a rate above the bar with this chance; None if all are not enough."""
-    low, high = least_labels(bar, alpha=alpha) - 1, judged + 1  # the answer is in (low, high]
-    while high - low > 1:
-        middle = (low + high) // 2
-        plan = planned_looks(judged, middle, bar, looks)
-        enough = chance_to_pass(plan, judged_good, chances, alpha=alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high if high <= judged else None
 
 
 def as_exact_as(test: PeopleTest, judged_good: int, chances: tuple[float, float]) -> float:
@@ -234,12 +162,9 @@ def as_exact_as(test: PeopleTest, judged_good: int, chances: tuple[float, float]
     return rate * (1 - rate) / variance if variance else float(dealt.total)
 
 
-def least_labels(bar: float, *, alpha: float, part: float = 1.0) -> int:
-    """Return the fewest labels that can prove a rate above the bar: all of them good, of trials judged good.
-
-    `part` is that of the level which the last look has.
-    """
-    return minimum_n(bar, (alpha - GAMMA) * part)
+def least_labels(bar: float, *, alpha: float) -> int:
+    """Return the fewest labels that can prove a rate above the bar: all of them good, of trials judged good."""
+    return minimum_n(bar, alpha - GAMMA)
 
 
 def _share_of_bad(judged_good: float, bar: float) -> float:
@@ -270,12 +195,12 @@ class _Surface:
 
     def chances(self, statistic: float, w: float, a: Floats, b: Floats) -> Floats:
         """Return P(T >= statistic) for each pair of a and b."""
-        pmf = _binomial(self.test.judged, np.array([w]))[:, 0]
+        pmf = binomial_chances(self.test.judged, np.array([w]))[:, 0]
         total = np.zeros_like(a)
         for dealt, places in self._groups(np.flatnonzero(pmf > _NEGLIGIBLE)):
             least = np.array([_least(self, place, statistic) for place in places])
             at_least = _tails(dealt.good, a)
-            of_bad = _binomial(dealt.bad, b)
+            of_bad = binomial_chances(dealt.bad, b)
             total += pmf[places] @ (at_least[least] * of_bad).sum(axis=1)
         return total
 
@@ -323,7 +248,7 @@ def _log_choose(n: int) -> Floats:
     return found - scipy.special.gammaln(n - counts + 1)
 
 
-def _binomial(n: int, chances: Floats) -> Floats:
+def binomial_chances(n: int, chances: Floats) -> Floats:
     """Return P(Bin(n, chance) = k), a row for each k from 0 to n and a column for each chance."""
     counts = np.arange(n + 1.0)[:, None]
     met, missed = (np.log(np.maximum(each, _NEVER)) for each in (chances, 1 - chances))
@@ -333,37 +258,34 @@ def _binomial(n: int, chances: Floats) -> Floats:
 
 def _tails(n: int, chances: Floats) -> Floats:
     """Return P(Bin(n, chance) >= k), a row for each k from 0 to n + 1."""
-    pmf = _binomial(n, chances)
+    pmf = binomial_chances(n, chances)
     return np.concatenate([np.cumsum(pmf[::-1], axis=0)[::-1], np.zeros((1, chances.size))])
 
 
 @lru_cache(maxsize=1024)
 def _p_value(test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool) -> float:
-    """Return the largest chance of a statistic as large as this one, in the box of the three chances, and GAMMA.
-
-    At a look that has a part of the level, both are divided by it.
-    """
+    """Return the largest chance of a statistic as large as this one, in the box of the three chances, and GAMMA."""
     surface, statistic, line = _points(test, judged_good, found, null, mirrored=mirrored)
     worst = max((float(surface.chances(statistic, *at).max()) for at in line), default=0.0)
-    return min(1.0, worst / test.part + GAMMA)
+    return min(1.0, worst + GAMMA)
 
 
 def _points(
     test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool
 ) -> tuple[_Surface, float, Iterator[tuple[float, Floats, Floats]]]:
     """Return the surface, the statistic, and the points of the box where its chance may be the largest."""
-    surface, gamma = _Surface(test, null, mirrored), GAMMA * test.part
+    surface = _Surface(test, null, mirrored)
     if mirrored:
         there = test.deal(judged_good)
         judged_good, found = test.judged - judged_good, Labelled(there.bad - found.bad, there.good - found.good)
     dealt = surface.dealt(judged_good)
     statistic = float(_statistics(surface, judged_good)[found.good, found.bad]) - _ROUNDING
-    a, b = (clopper_pearson(met, of, gamma / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
-    box = clopper_pearson(judged_good, test.judged, gamma / 6)
-    return surface, statistic, _line(null, box, a, b, test.judged)
+    a, b = (clopper_pearson(met, of, GAMMA / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
+    box = clopper_pearson(judged_good, test.judged, GAMMA / 6)
+    return surface, statistic, null_line(null, box, a, b, test.judged)
 
 
-def _line(
+def null_line(
     null: float,
     box: tuple[float, float],
     a: tuple[float, float],
@@ -390,7 +312,7 @@ def _line(
             yield w, firsts, np.clip((null - w * firsts) / (1 - w), 0, 1)
 
 
-def _last(rejects: Callable[[float], bool]) -> float:
+def last_rejected(rejects: Callable[[float], bool]) -> float:
     """Return about the last rate that is rejected, where all below it are too; 0 if none is."""
     low, high = 0.0, 1.0
     while high - low > 1e-3:

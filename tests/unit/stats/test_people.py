@@ -2,7 +2,6 @@
 
 from math import comb
 
-import numpy as np
 import pytest
 
 from simeval.stats.binomial import clopper_pearson
@@ -11,10 +10,7 @@ from simeval.stats.people import (
     Labelled,
     PeopleTest,
     as_exact_as,
-    chance_to_pass,
-    labels_for,
     least_labels,
-    planned_looks,
 )
 
 
@@ -145,27 +141,6 @@ def test_too_few_labels_prove_nothing_even_if_all_are_good() -> None:
     assert fewer.p_above(least - 1, Labelled(least - 1, 0)) > 0.05
 
 
-def test_the_chance_to_pass_over_all_verdicts_of_a_judge_is_the_power_that_was_computed_elsewhere() -> None:
-    test, judge = PeopleTest(500, 100, 0.9), Judge(0.98, 0.9)
-    called = 0.95 * 0.98 + 0.05 * 0.1
-    numbers = np.arange(453, 486, 4)  # trials that the judge calls good: within two and a half standard deviations
-
-    weights = np.array([_binomial(int(each), 500, called) for each in numbers])
-    chances = [chance_to_pass([test], int(each), judge.chances(called), alpha=0.05) for each in numbers]
-
-    assert float(np.average(chances, weights=weights)) == pytest.approx(0.84, abs=0.01)
-
-
-def test_the_fewest_labels_are_those_that_reach_the_power() -> None:
-    chances = Judge().chances(0.95)
-
-    found = labels_for(60, 57, 0.8, chances, alpha=0.05, power=0.8)
-
-    assert found is not None
-    assert chance_to_pass([PeopleTest(60, found, 0.8)], 57, chances, alpha=0.05) >= 0.8
-    assert labels_for(60, 30, 0.8, Judge().chances(0.5), alpha=0.05, power=0.8) is None
-
-
 def test_the_rate_of_people_follows_from_that_of_a_judge_whose_errors_are_known() -> None:
     judge = Judge(0.9, 0.8)
 
@@ -187,57 +162,3 @@ def test_a_judge_is_found_from_the_labels_by_its_verdict() -> None:
 
     assert (found.sensitivity, found.specificity) == pytest.approx((0.9, 0.8))
     assert found.auc == pytest.approx(0.85)
-
-
-@pytest.mark.parametrize("judged_good", [0, 31, 88, 180, 199, 200])
-def test_the_labels_of_a_look_are_among_those_of_the_next(judged_good: int) -> None:
-    deals = [each.deal(judged_good) for each in planned_looks(200, 60, 0.9, 5)]
-
-    assert [each.total for each in deals] == [30, 38, 45, 53, 60]
-    assert sorted(deals, key=lambda each: each.good) == sorted(deals, key=lambda each: each.bad) == deals
-
-
-def test_the_looks_of_a_plan_share_the_level_of_one_test() -> None:
-    looks = planned_looks(200, 60, 0.9, 3)
-
-    assert sum(each.part for each in looks) == pytest.approx(1)
-    assert planned_looks(200, 60, 0.9, 1) == (PeopleTest(200, 60, 0.9),)
-
-
-def test_an_app_at_the_bar_passes_at_any_look_in_at_most_five_per_cent() -> None:
-    looks = planned_looks(7, 7, 0.5, 2)
-
-    assert 0 < _level_of(looks, 1.0, 1.0) <= 0.05
-    assert 0 < _level_of(looks, 0.9, 0.2) <= 0.05
-
-
-def _level_of(looks: tuple[PeopleTest, ...], sensitivity: float, specificity: float) -> float:
-    """Return the chance of a pass at any look, by a sum over all ways of the labels."""
-    called = 0.5 * sensitivity + 0.5 * (1 - specificity)
-    a, b = 0.5 * sensitivity / called, 0.5 * (1 - sensitivity) / (1 - called) if called < 1 else 0.0
-    total = 0.0
-    for judged_good in range(8):
-        ways, before = {(0, 0): _binomial(judged_good, 7, called)}, Labelled(0, 0)
-        for test in looks:
-            dealt = test.deal(judged_good)
-            more: dict[tuple[int, int], float] = {}
-            for (good, bad), chance in ways.items():
-                for of_good in range(dealt.good - before.good + 1):
-                    for of_bad in range(dealt.bad - before.bad + 1):
-                        step = _binomial(of_good, dealt.good - before.good, a)
-                        step *= _binomial(of_bad, dealt.bad - before.bad, b)
-                        key = good + of_good, bad + of_bad
-                        more[key] = more.get(key, 0.0) + chance * step
-            passed = {each for each in more if test.p_above(judged_good, Labelled(*each)) <= 0.05}
-            total += sum(more[each] for each in passed)
-            ways, before = {key: more[key] for key in more.keys() - passed}, dealt
-    return total
-
-
-def test_more_looks_prove_a_little_less_and_need_more_labels() -> None:
-    chances = Judge().chances(0.86)
-
-    alone, looked = (chance_to_pass(planned_looks(60, 45, 0.8, n), 52, chances, alpha=0.05) for n in (1, 3))
-
-    assert alone > looked > 0.5 * alone
-    assert least_labels(0.8, alpha=0.05, part=planned_looks(60, 45, 0.8, 3)[-1].part) > least_labels(0.8, alpha=0.05)
