@@ -17,6 +17,7 @@ from . import paired as paired
 from . import paired_open as paired_open
 from . import paired_sequential as paired_sequential
 from . import people as people
+from . import people_looks as people_looks
 from . import planning as planning
 from . import preference as preference
 from . import quantile as quantile
