@@ -215,7 +215,7 @@ def add_importer(tree: Path) -> None:
 
 
 def add_provider(tree: Path) -> None:
-    importing = "from simeval.models.protocol.model import OFFLINE_PREFIX, Make, Model, Provider"
+    importing = "from simeval.models.providers.offline import OfflineModel"
     row = '    Provider(prefix="acme/", model=AcmeModel, chat=lambda name, _options, _seconds: AcmeModel(name)),'
     rows = {importing: "from simeval.models.providers.acme import AcmeModel", "PROVIDERS = (": row}
     add(tree, "simeval/models/providers/acme.py", PROVIDER, "simeval/models/registry.py", rows)
