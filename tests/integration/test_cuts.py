@@ -25,9 +25,11 @@ from simeval.store.database import Database
 from simeval.store.runs import Runs
 from simeval.testing import ScriptedModel
 from tests.support.stores import rows, run_sql
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 App = Callable[..., Awaitable[Any]]
+IN_FLIGHT = 6
 RULE = ProportionEvaluator(min_proportion=0.5)
 
 
@@ -45,12 +47,11 @@ def suite(sample_size: int = 20, *, max_turns: int = 1) -> ScenarioTest:
 class Talk:
     """A user that says how many messages were said, and an app that answers well.
 
-    They wait for ever where `hangs` says so of the side and the trial's index; `over` is set when `answers` were given.
+    They wait for ever where `hangs` says so of the side and the trial's index.
     """
 
     hangs: Callable[[str, int, int], bool] = lambda side, index, turn: False
-    answers: int = -1
-    over: anyio.Event = field(default_factory=anyio.Event)
+    hung: int = 0
     heard: list[tuple[int, int]] = field(default_factory=list)
     order: list[int] = field(default_factory=list)  # the trials' seeds, as they came
 
@@ -66,32 +67,32 @@ class Talk:
         seed, turn = map(int, message.split())
         self.heard.append((seed, turn))
         await self._pass("app", seed, turn)
-        self.answers -= 1
-        if self.answers == 0:
-            self.over.set()
         return "good"
 
     async def _pass(self, side: str, seed: int, turn: int) -> None:
         if self.hangs(side, self.order.index(seed), turn):
+            self.hung += 1
             await anyio.sleep_forever()
 
 
 async def run(store: Path, talk: Talk, app: App, test: ScenarioTest, **options: Any) -> ScenarioResult:
-    """Run a scenario, and end it at once when the talk is over."""
+    """Run a scenario, and end it at once when nothing moves in it any more."""
     engine = simeval.Engine(
         "offline/judge",
         ScriptedModel(talk.say),
         store=store,
         seed=3,
-        concurrency=6,
+        concurrency=IN_FLIGHT,
         early_stopping=False,
         writing_style_config=WritingStyleConfig(enabled=False),
         **options,
     )
 
+    def is_at_rest() -> bool:
+        return talk.hung == IN_FLIGHT or (talk.hung > 0 and talk.hung + len(past(store).held) == test.sample_size)
+
     async def end() -> None:
-        await talk.over.wait()
-        await anyio.sleep(0.2)  # so that what was said is kept
+        await until(is_at_rest)
         engine.end("cut")
 
     async with anyio.create_task_group() as tasks:
@@ -139,7 +140,7 @@ class TestMissing:
     async def test_the_first_trial_under_way_is_missing_and_those_dealt_after_it_are_dealt_anew(
         self, tmp_path: Path
     ) -> None:
-        first, second = Talk(hanging({2, 5}), answers=6), Talk()
+        first, second = Talk(hanging({2, 5})), Talk()
         await run(tmp_path / "runs.db", first, by_message(first), suite())
         before = past(tmp_path / "runs.db")
 
@@ -160,7 +161,7 @@ class TestMissing:
         assert cut_notes(result)[0] in " ".join(str(result).split())
 
     async def test_what_is_set_aside_stays_in_the_store(self, tmp_path: Path) -> None:
-        first, second = Talk(hanging({1}), answers=5), Talk()
+        first, second = Talk(hanging({1})), Talk()
         await run(tmp_path / "runs.db", first, by_message(first), suite())
         before = past(tmp_path / "runs.db")
 
@@ -174,7 +175,7 @@ class TestMissing:
     async def test_every_cut_gives_fresh_draws(self, tmp_path: Path) -> None:
         drawn, missing = list[int](), []
         for number in range(5):
-            talk = Talk(hanging({2}), answers=6)
+            talk = Talk(hanging({2}))
             await run(tmp_path / "runs.db", talk, by_message(talk), suite(), resume="last" if number else None)
             drawn += talk.order
             missing.append(past(tmp_path / "runs.db").cuts.get(0, ()))
@@ -188,7 +189,7 @@ class TestMissing:
         assert cut_notes(result)[0].startswith("the run was cut off in 5 trials")
 
     async def test_a_trial_that_is_missing_for_a_cut_is_no_error(self, tmp_path: Path) -> None:
-        first, second = Talk(hanging({1}), answers=3), Talk()
+        first, second = Talk(hanging({1})), Talk()
         await run(tmp_path / "runs.db", first, by_message(first), suite(8))
 
         result = await run(tmp_path / "runs.db", second, by_message(second), suite(8), resume="last")
@@ -207,7 +208,7 @@ class TestMissing:
         assert not cut_notes(again)
 
     async def test_of_a_run_of_an_older_version_gaps_are_what_was_under_way(self, tmp_path: Path) -> None:
-        first, second = Talk(hanging({2, 5}), answers=6), Talk()
+        first, second = Talk(hanging({2, 5})), Talk()
         await run(tmp_path / "runs.db", first, by_message(first), suite())
         database = Database(tmp_path / "runs.db")
         run_sql(database, "DELETE FROM starts")
@@ -218,7 +219,7 @@ class TestMissing:
         assert [index for index, _ in result.failures] == [2]
 
     async def test_a_larger_sample_takes_the_rule_over(self, tmp_path: Path) -> None:
-        first, second = Talk(hanging({2}), answers=6), Talk()
+        first, second = Talk(hanging({2})), Talk()
         await run(tmp_path / "runs.db", first, by_message(first), suite())
         larger = partial(run, test=suite(30), resume="last")
 
@@ -258,7 +259,7 @@ class TestContinued:
 
     async def test_conversations_that_waited_for_their_user_go_on_where_they_were(self, tmp_path: Path) -> None:
         test = suite(max_turns=3)
-        first, second = Talk(hanging(range(20), side="user", turn=2), answers=12), Talk()
+        first, second = Talk(hanging(range(20), side="user", turn=2)), Talk()
         await run(tmp_path / "runs.db", first, by_history(first), test)
         begun = past(tmp_path / "runs.db").begun
         second.order = first.order
@@ -278,7 +279,7 @@ class TestContinued:
         test = suite(max_turns=3)
         hangs = hanging({3}, turn=1)
         waits = hanging(range(20), side="user", turn=2)
-        first = Talk(lambda *at: hangs(*at) or waits(*at), answers=11)
+        first = Talk(lambda *at: hangs(*at) or waits(*at))
         second = Talk()
         await run(tmp_path / "runs.db", first, by_history(first), test)
 
@@ -289,7 +290,7 @@ class TestContinued:
 
     async def test_the_state_of_an_app_goes_on_with_it(self, tmp_path: Path) -> None:
         test, counts = suite(max_turns=3), list[int]()
-        first, second = Talk(hanging(range(20), side="user", turn=2), answers=12), Talk()
+        first, second = Talk(hanging(range(20), side="user", turn=2)), Talk()
 
         def app(talk: Talk) -> App:
             async def counting(message: str, state: dict[str, Any]) -> tuple[str, Any]:
@@ -316,7 +317,7 @@ class TestContinued:
     )
     async def test_a_state_that_cannot_be_kept_as_it_is_keeps_no_place(self, tmp_path: Path, state: object) -> None:
         test = suite(max_turns=3)
-        first, second = Talk(hanging(range(20), side="user", turn=2), answers=12), Talk()
+        first, second = Talk(hanging(range(20), side="user", turn=2)), Talk()
 
         async def app(message: str, _: Any) -> tuple[str, Any]:
             return await first.answer(message), state
@@ -331,7 +332,7 @@ class TestContinued:
 
     async def test_an_app_that_shows_nothing_of_what_it_remembers_is_not_gone_on_with(self, tmp_path: Path) -> None:
         test = suite(max_turns=3)
-        talk = Talk(hanging(range(20), side="user", turn=2), answers=12)
+        talk = Talk(hanging(range(20), side="user", turn=2))
         await run(tmp_path / "runs.db", talk, by_message(talk), test)
 
         assert [start.messages for start in past(tmp_path / "runs.db").begun.values()] == [None] * 6
@@ -346,7 +347,7 @@ class TestContinued:
 
 
 async def test_a_young_conversation_keeps_no_place(tmp_path: Path) -> None:
-    talk = Talk(hanging(range(20), side="user", turn=2), answers=12)
+    talk = Talk(hanging(range(20), side="user", turn=2))
     await run(tmp_path / "runs.db", talk, by_history(talk), suite(max_turns=3))
 
     assert [start.messages for start in past(tmp_path / "runs.db").begun.values()] == [None] * 6

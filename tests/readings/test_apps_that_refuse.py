@@ -232,8 +232,17 @@ async def test_an_app_that_refuses_everything_ends_the_run_after_an_outage(answe
     assert raised.value.partial is not None
 
 
-async def test_an_app_that_is_restarted_is_waited_for() -> None:
-    asked = asyncio.Event()
+async def test_an_app_that_is_restarted_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, refused = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    connect = loop.sock_connect
+
+    async def connected(*to: Any) -> None:
+        try:
+            await connect(*to)
+        except ConnectionRefusedError:
+            refused.set()
+            raise
 
     async def chat(request: web.Request) -> web.StreamResponse:
         asked.set()
@@ -250,11 +259,12 @@ async def test_an_app_that_is_restarted_is_waited_for() -> None:
     async def restarted(runner: web.AppRunner, port: int) -> web.AppRunner:
         await asked.wait()
         await runner.cleanup()
-        await asyncio.sleep(0.2)  # down
+        await refused.wait()
         return await opened(port)
 
     runner = await opened(0)
     port = runner.addresses[0][1]
+    monkeypatch.setattr(loop, "sock_connect", connected)
     restarting = asyncio.create_task(restarted(runner, port))
     app = HttpApp(url=f"http://127.0.0.1:{port}/", request={"messages": "{messages}"})
     result = await Engine(seed=1, concurrency=1).evaluate(scenario(sample_size=60), app)
