@@ -1,7 +1,9 @@
 """Whole runs in which a real model is the simulated user and the app, or judges: protocol, accounting, ends, resume."""
 
 import os
+import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateEvaluator
 from simeval.core.conversation import Message
 from simeval.core.run_records import total
+from simeval.models.protocol.prompt_texts import source_of
 from tests.support.real_model import NAME
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
@@ -33,6 +36,7 @@ SCENARIO = ScenarioTest(
     sample_size=2,
     max_turns=1,
 )
+BRIEF = re.sub(r"(?m)^- .*\n", "", source_of("user"))  # without its rules: to read them took most of the time
 ENDINGS = {"goal_satisfied", "gave_up", "handed_off", "turn_limit", "model_error"}
 
 
@@ -82,11 +86,12 @@ async def test_every_trial_ends_with_a_reason_and_every_call_is_counted(base_url
 
 async def test_a_run_that_is_stopped_and_resumed_says_what_a_whole_one_says(base_url: str, tmp_path: Path) -> None:
     road, app = "openai-compatible", f"openai-compatible/{NAME}"
-    whole = await engine(base_url, road).evaluate(SCENARIO, app)
+    made = partial(engine, base_url, road, prompts={"user": BRIEF})
+    whole = await made().evaluate(SCENARIO, app)
 
     store = tmp_path / "runs.db"
-    cut = await engine(base_url, road, store=store, max_calls=5).evaluate(SCENARIO, app)
-    resumed = await engine(base_url, road, store=store, resume="last").evaluate(SCENARIO, app)
+    cut = await made(store=store, max_calls=5).evaluate(SCENARIO, app)
+    resumed = await made(store=store, resume="last").evaluate(SCENARIO, app)
 
     assert cut.trials < 2
     assert resumed.run.run_id == cut.run.run_id
