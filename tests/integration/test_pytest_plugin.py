@@ -266,7 +266,11 @@ def test_third(): ...
 
 
 @pytest.mark.parametrize("dist", ["load", "loadgroup"])
-def test_workers_of_xdist_share_the_tests_and_evaluate_each_once(project: pytest.Pytester, dist: str) -> None:
+def test_workers_of_xdist_share_the_tests_and_evaluate_each_once(
+    project: pytest.Pytester, dist: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three processes would load them: half of the time
+    plugins = ("-p", "xdist.plugin", "-p", "simeval.testing.pytest_plugin")
     write_tests(
         project,
         """
@@ -278,7 +282,7 @@ def test_other(): ...
 """,
     )
 
-    result = project.runpytest_subprocess("-n", "2", "--dist", dist, "--simeval-store", "kept.db")
+    result = project.runpytest_subprocess(*plugins, "-n", "2", "--dist", dist, "--simeval-store", "kept.db")
 
     result.assert_outcomes(passed=5)
     with closing(sqlite3.connect(project.path / "kept.db")) as kept:
