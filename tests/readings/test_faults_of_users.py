@@ -30,6 +30,8 @@ TRANSCRIPTS = (
     "of_all_kinds",
     "in_nine_languages",
     "by_a_stranger",
+    "by_a_second_stranger",
+    "by_a_third_stranger",
 )
 LATIN = ("en", "de", "fr", "es", "it", "pt", "nl")
 

@@ -33,7 +33,17 @@ _CARD_END = re.compile(
     re.I,
 )
 
-DESCRIBED = ("age", "home", "trade", "single", "married", "diet", "no car", "beginner")  # in "given", as phrases
+DESCRIBED = (
+    "age",
+    "home",
+    "trade",
+    "single",
+    "married",
+    "diet",
+    "no car",
+    "beginner",
+    "childless",
+)  # in "given", as phrases
 KIN = 5  # letters that all forms of a word begin with: "Lehrer", "Lehrerin"
 _SAME_TRADE = tuple(  # words of one trade that do not begin alike
     group.split()
@@ -201,6 +211,10 @@ def _is_somebody_else(talk: Talk) -> Found:
             alike: Sequence[str] = next((each for each in _SAME_TRADE if told in each), [told[:KIN]])
             if not any(each in script for each in alike) and not has("hearsay", typed(text)):
                 yield UserFault("changes_fact", place, repr(found[0].strip()))
+    for at, (place, text) in enumerate(talk.user):  # and such as contradict themselves
+        found = search("other childless", typed(text)) if at else None
+        if found and any(has("given childless", typed(told)) for _, told in talk.user[:at]):
+            yield UserFault("changes_fact", place, repr(found[0]))
 
 
 @lru_cache(maxsize=1_000)

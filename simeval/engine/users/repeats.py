@@ -30,6 +30,7 @@ LEAST_OF_GOAL, MOST_OTHER = 3, 2  # of its goal in one without a number; topics 
 LEAST_OF_ANSWER = 2  # topics of the message or of the goal, in an answer without a number that is to the point
 LONGEST_AGAIN = 200  # characters of such a message
 LEAST_ASKED, SHORTEST_ASKED = 5, 15  # words and characters of a question that is asked twice
+SIGNS_A_WORD = 2  # of scripts without spaces
 MOST_BESIDE = 6  # words beside it: more may be news, as in "I have done that. What is next?"
 NEARLY_EQUAL, HARDLY_EQUAL = 93, 50  # of 100: the similarity of a message and its repetition, or its other form
 ASKED_AGAIN = 90  # of 100: how alike messages are that ask for one thing again and again
@@ -80,7 +81,8 @@ def _asked_again(talk: Talk, at: int) -> Found:
     read = [typed(told) for _, told in talk.user[1 : at + 1]]
     has_thanked = any(has("courtesy", each) or has("acknowledges", each) for each in read)  # most need no further look
     questions = _questions(text) if has_thanked else ()
-    if len(questions) != 1 or len(words(text)) - len(questions[0].split()) > MOST_BESIDE:
+    most_beside = SIGNS_A_WORD * MOST_BESIDE if questions and _GAP.search(questions[0]) else MOST_BESIDE
+    if len(questions) != 1 or len(words(text)) - len(questions[0].split()) > most_beside:
         return
     answered = talk.answer_before(place)
     for earlier, told in talk.user[:at]:

@@ -111,7 +111,7 @@ _ANSWERS = (  # a question of a goal, and words that show it has been asked or a
     (
         re.compile(r".*\b(?:how\s+much|costs?|prices?|premium|fees?|charges?|rent)\b"),
         re.compile(
-            r"[$€£¥]|\bfree\b|\b(?:dollars?|euros?)\b|\b\d+\s+(?:pounds?|pence|cents?|francs?|crowns?|yen|rupees?)\b|\bhow\s+much\b"
+            r"[$€£¥]|\b(?:for|of)\s+free\b|\bfree\s+of\b|^(?!.*\d).*\bfree\b|\b(?:dollars?|euros?)\b|\b\d+\s+(?:pounds?|pence|cents?|francs?|crowns?|yen|rupees?)\b|\bhow\s+much\b"
         ),
     ),
     (
