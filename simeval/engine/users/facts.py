@@ -18,7 +18,7 @@ from simeval.core.phrases import (
     squeezed,
     typed,
 )
-from simeval.core.wording import asks, asks_anything, denies, meaningful_topics, topics, words
+from simeval.core.wording import asks, asks_anything, denies, topics, words
 from simeval.engine.users.state import LEAST_OF_GOAL, Found, Talk, UserFault
 
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
@@ -100,7 +100,7 @@ _NUMBER_WORDS = {
 }
 _COUNT = re.compile(
     rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
-    r"(?:\s+(?P<thing>[^\W\d_](?:[^\W\d]|[\u0900-\u0963]){2,})|\s*(?P<counter>[名人泊個枚匹台本冊명개박장마리位个张本只件]))"
+    r"(?:\s+(?:d[eo]\s+|of\s+)?(?P<thing>[^\W\d_](?:[^\W\d]|[\u0900-\u0963]){2,})|\s*(?P<counter>[名人泊個枚匹台本冊명개박장마리位个张本只件]))"
 )
 _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is called
     r"(?:day|week|month|year|hour|minute|second|night|euro|dollar|buck|pound|cent|percent|uhr|tag|woche|monat|jahr|stunde|minut|"
@@ -108,7 +108,7 @@ _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is ca
     r"dag|weken|week|maand|jaar|uur|dni|dzie|tygod|miesi|lat|godz|дн|недел|месяц|лет|час|минут|рубл|"
     r"ημέρ|μέρ|εβδομ|μήν|ώρ|λεπτ|ευρώ|ימים|שבוע|חודש|שעות|दिन|हफ्|महीन|घंट|मिनट|रुप|أيام|أسابيع|أشهر|ساعات|"
     r"other|more|of|times|time|andere|weitere|mal|autre|fois|otr|vece|vez|altr|volt|outr|keer|razy|raz|раз|am\b|pm\b|"
-    r"jan|feb|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec|lut|kwi|cze|lip|sie|wrz|янв|фев|апр|июн|июл|авг|сен|окт|ноя|дек)"
+    r"am\b|pm\b)"
 )
 _NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w%]|[.,]\d)")
 
@@ -248,11 +248,11 @@ def invents_fact(talk: Talk) -> Found:
     tells_one = any(_DIGIT_OR_AT.search(text) for _, text in talk.user)
     known = talk.known if tells_one else ()
     names_one = has("given name", talk.scenario.given)
-    is_described = len(meaningful_topics(talk.scenario.when)) >= LEAST_OF_GOAL  # and does not only "chat"
-    for place, text in talk.user if tells_one or names_one else ():
+    is_described = len(words(talk.scenario.when)) >= LEAST_OF_GOAL  # and does not only "chat"
+    for place, text in talk.user if tells_one or names_one or is_described else ():
         answer = "".join(talk.answer_before(place))
         told = [*(_told(text, known, answer if is_described else "") if tells_one else ())]
-        told += _own_names(text, answer) if names_one else ()
+        told += _own_names(text, answer) if names_one or is_described else ()
         if not told:
             continue
         heard = "".join(map(squeezed, [talk.script, *talk.before(place)]))

@@ -75,11 +75,13 @@ TRIED = 2  # answers of the app after which a person may give up, whatever is as
 LEAST_VOID, VOID = 6, 0.3  # words of a message, and the share of different ones in one that means nothing
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
+TOLD_OF = 0.8  # of the topics of a message that tells of another person, which the script has
 LEAST_TOLD_OF = 4  # words beside the description of a person that tell what it does
 RECITED = 90  # of 100: how alike it is to the script
 LEAST_ECHOED = 6  # words of a message of the app that a user says again
 _ANSWERED = re.compile(
-    r"[?？؟]\s*\n\s*(?:yes|sure|certainly|of\s+course|no|ja|natürlich|gerne?|nein|oui|bien\s+sûr|non|sí|claro|por\s+supuesto|sì|certo|"
+    r"\n\s*\n\s*(?:of\s+course|certainly|sure|gerne?|natürlich|selbstverständlich|bien\s+sûr|claro|por\s+supuesto|certo|com\s+certeza|"
+    r"zeker|natuurlijk|oczywiście|конечно|かしこまりました|承知|물론|好的|بالتأكيد|בוודאי|ज़रूर|βεβαίως)(?![^\W_])|[?？؟]\s*\n\s*(?:yes|sure|certainly|of\s+course|no|ja|natürlich|gerne?|nein|oui|bien\s+sûr|non|sí|claro|por\s+supuesto|sì|certo|"
     r"sim|com\s+certeza|ja\s+hoor|zeker|tak|oczywiście|да|конечно|はい|いいえ|네|예|是的?|可以|好的|نعم|بالتأكيد|כן|בטח|हाँ|जी|ναι|βεβαίως)(?![^\W_])"
 )
 _LABELLED = re.compile(  # "Name: A whole sentence." and not "Phone: 318"
@@ -260,9 +262,15 @@ def recites_script(talk: Talk) -> Found:
         sentences = [each.strip() for each in _ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
         is_told = any(_recites(part, each) for part in parts for each in told)
-        is_read = any(_begins_as(wanted, words(each)) for each in sentences)
+        is_read = any(_begins_as(wanted, words(each)) for each in sentences) or _tells_of_another(talk, text)
         if is_told or is_read or (described and any(_goes_on_after(described, words(each)) for each in sentences)):
             yield UserFault("recites_script", place, repr(text))
+
+
+def _tells_of_another(talk: Talk, text: str) -> bool:
+    """Return whether a message tells of somebody else hardly anything but the script."""
+    about = topics(text) if has("third person", typed(text)) and not _QUESTION.search(text) else frozenset()
+    return len(about) >= LEAST_TOLD_OF and len(about & topics(talk.script)) >= TOLD_OF * len(about)
 
 
 def _begins_as(wanted: Sequence[str], spoken: Sequence[str]) -> bool:

@@ -102,22 +102,19 @@ def _is_reminded(talk: Talk, at: int) -> bool:
     before, about = talk.app_before(place), topics(text)
     if has("said before", typed(reply)):
         return any(about & topics(each) for each in [*before, *(told for _, told in talk.user[:at])])
-    values = frozenset(_TELLING.findall(plain_digits(reply)))
-    if (
-        not values
-        or not asks_anything(text)
-        or reply.startswith("{")
-        or not topics(reply) & about
-        or has("pushes back", typed(text))
-        or values & frozenset(_TELLING.findall(plain_digits(text)))
-    ):
+    values, read = _telling(reply), typed(text)
+    goes_on = has("acknowledges", read)
+    is_new = not (goes_on or (topics(reply) & about and not has("pushes back", read))) or values & _telling(text)
+    if not values or is_new or not asks_anything(text) or reply.startswith("{"):
         return False
     told, asked = topics(reply), [topics(each) for _, each in talk.user[:at]]
-    is_again = any(len(about & each) >= LEAST_OF_ANSWER for each in asked)
-    return is_again and any(
-        values <= frozenset(_TELLING.findall(plain_digits(each))) and 2 * len(told & topics(each)) >= len(told)
-        for each in before
-    )
+    least = 1 if goes_on else LEAST_OF_ANSWER
+    is_again = any(len(about & each) >= least for each in asked)
+    return is_again and any(values <= _telling(each) and 2 * len(told & topics(each)) >= len(told) for each in before)
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(_TELLING.findall(plain_digits(text)))
 
 
 def ignores_answer(talk: Talk) -> Found:
@@ -187,14 +184,13 @@ def _accepts_another_day(talk: Talk) -> bool:
     wanted = _weekdays(f"{talk.scenario.given}\n{talk.scenario.when}")
     place, text = talk.user[-1]
     heard = "".join(talk.answer_before(place))
-    offered = _weekdays(heard)
+    offered = frozenset[str]() if has("refusal", typed(heard)) else _weekdays(heard)
     if len(wanted) != 1 or not offered or wanted & offered or asks(heard) or denies(text):
         return False
     told = frozenset[str]().union(*(_weekdays(each) for _, each in talk.user))
-    asked_when = has("asks when", typed(talk.scenario.when)) or any(
-        _weekdays(each.behaviour or "") & offered for each in talk.scenario.expectations
-    )
-    return not offered & told and not asked_when and any(has(kind, typed(text)) for kind in ("courtesy", "delight"))
+    is_hoped = any(_weekdays(each.behaviour or "") & wanted for each in talk.scenario.expectations)
+    is_open = not is_hoped or has("asks when", typed(talk.scenario.when)) or offered & told
+    return not is_open and any(has(kind, typed(text)) for kind in ("courtesy", "delight"))
 
 
 @lru_cache(maxsize=2_000)
