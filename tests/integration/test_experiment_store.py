@@ -1,5 +1,6 @@
 """Experiments in the store: kept, stopped, resumed, without secrets."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -150,6 +151,22 @@ class TestStore:
             result = await made.evaluate(sums(200), stops, scorers=[right])
 
         assert 5 <= result.answers < 200
+
+    async def test_a_dataset_that_cannot_be_read_any_more_stops_the_run(self) -> None:
+        rows = [Example(inputs={"n": n}, outputs={"answer": str(2 * n)}) for n in range(3)]
+        is_gone = False
+
+        def read() -> Iterator[Example]:
+            yield rows[0]
+            if is_gone:
+                raise OSError("the disk is gone")
+            yield from rows[1:]
+
+        dataset = check_dataset(read, name="d")
+        is_gone = True
+
+        with pytest.raises(DatasetChanged, match="the disk is gone"):
+            await engine().evaluate(dataset, double, scorers=[right])
 
     async def test_a_dataset_that_has_become_shorter_stops_the_run_and_what_was_measured_is_there(self) -> None:
         rows = [Example(inputs={"n": n}, outputs={"answer": str(2 * n)}) for n in range(40)]
