@@ -2,6 +2,7 @@
 
 from math import nan
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,6 +88,12 @@ def test_clusters_of_ratings_are_reduced() -> None:
 def test_a_requirement_is_said_in_words(evaluator: Evaluator, words: str, bar: str) -> None:
     assert evaluator.describe() == evaluator.evaluate([9.0]).evaluator == words
     assert evaluator.show_bar() == bar
+
+
+@pytest.mark.parametrize("evaluator", ALL)
+def test_the_best_rating_meets_every_requirement_and_the_worst_none(evaluator: Evaluator) -> None:
+    assert (evaluator.meets(10.0), evaluator.meets(1.0)) == (True, False)
+    assert evaluator.meets(np.array([10.0, 1.0])).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("evaluator", ALL)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simeval.stats.evalues import mixture
-from simeval.stats.open_ended import open_design
+from simeval.stats.open_ended import minimum_n, open_design
 
 
 @pytest.mark.parametrize("p0", [0.5, 0.9])
@@ -16,6 +16,15 @@ def test_boundaries_are_where_the_e_value_reaches_the_inverse_of_the_level(p0: f
         below = [f for f in range(n + 1) if mixture(f, n - f, 1 - p0) >= np.log(20)]
         assert plan.pass_at[n] == max(proven, default=-1)
         assert (plan.fail_at[n] if plan.fail_at[n] <= n else None) == min(below, default=None)
+
+
+@pytest.mark.parametrize(("p0", "alpha"), [(0.02, 0.05), (0.5, 0.05), (0.9, 0.05), (0.9, 0.01), (0.97, 0.05)])
+def test_the_boundary_begins_at_the_smallest_number_that_can_pass(p0: float, alpha: float) -> None:
+    n = minimum_n(p0, alpha)
+
+    pass_at = open_design(p0, n, alpha=alpha).pass_at
+    assert pass_at[n] == 0
+    assert set(pass_at[:n]) == {-1}
 
 
 def test_the_boundary_does_not_depend_on_how_far_it_is_tabulated() -> None:
