@@ -30,6 +30,7 @@ from simeval.stats.people_looks import PeopleLooks, _greatest, _Side, with_label
 LEVEL, NEGLIGIBLE = 0.05, 1e-7
 SENSITIVITIES, SPECIFICITIES = (0.8, 0.9, 0.95, 0.98, 1.0), (0.4, 0.6, 0.8, 0.9, 1.0)
 W_EACH, A_EACH = 4, 5  # of the grid's w, and of its points for each, that are taken
+CLOSE = 1.0005  # how near to the greatest statistic that proves a side its value is
 FEW = 50  # numbers of trials judged good that a plan of looks is computed for
 
 Region = NDArray[np.bool_]  # by good labels of trials judged good (rows), and of the others
@@ -127,7 +128,7 @@ def _of_looks(plan: PeopleLooks, numbers: list[int]) -> Regions:
     knots = sorted({numbers[0], *(each for each in numbers if each % step == 0), numbers[-1]})
     sides, found = (_Side(plan, plan.bar, mirrored=False), _Side(plan, 1 - plan.bar, mirrored=True)), Regions()
     greatest = {
-        each: [_greatest(side, plan.judged - each if side.mirrored else each, LEVEL) for side in sides]
+        each: [_greatest(side, plan.judged - each if side.mirrored else each, LEVEL, CLOSE)[0] for side in sides]
         for each in knots
     }
     for good in numbers:

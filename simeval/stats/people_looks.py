@@ -117,7 +117,7 @@ class PeopleLooks:
             return [proven(self.last, judged_good, alpha)]
         side = _Side(self, 1 - self.bar if mirrored else self.bar, mirrored)
         place = self.judged - judged_good if mirrored else judged_good
-        return side.regions(place, _greatest(side, place, alpha))
+        return side.regions(place, _greatest(side, place, alpha)[1])
 
     def _parts(self) -> Sequence[float]:
         return [(size / self.labels) ** 2 for size in self.sizes]
@@ -131,7 +131,7 @@ def labels_for(
     They are looked at as those of the plan, and their statistic is taken to be significant where that of the plan is.
     """
     side = _Side(plan, plan.bar, mirrored=False)
-    statistic = _greatest(side, judged_good, alpha) if plan.looks > 1 else None
+    statistic = _greatest(side, judged_good, alpha)[1] if plan.looks > 1 else None
     low, high = least_labels(plan.bar, alpha=alpha) - 1, plan.judged + 1  # the answer is in (low, high]
     while high - low > 1:
         middle = (low + high) // 2
@@ -250,16 +250,16 @@ def _p_value(side: _Side, judged_good: int, statistic: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _greatest(side: _Side, judged_good: int, alpha: float) -> float:
-    """Return a statistic that hardly fails to prove the side: no greater one does."""
+def _greatest(side: _Side, judged_good: int, alpha: float, close: float = _CLOSE) -> tuple[float, float]:
+    """Return two statistics with a ratio up to `close`: the first proves the side, the second hardly fails to."""
     low, high = alpha / 100, alpha
     while high < 1 and side.p_value(judged_good, high, limit=alpha) <= alpha:
         low, high = high, 2 * high
-    while high / low > _CLOSE:
+    while high / low > close:
         middle = (low * high) ** 0.5
         proves = side.p_value(judged_good, middle, limit=alpha) <= alpha
         low, high = (middle, high) if proves else (low, middle)
-    return high
+    return low, high
 
 
 @lru_cache(maxsize=600)
