@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -17,15 +18,22 @@ async def worse(message, state):
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a suite, and what a good app came to."""
-    (tmp_path / "suite.yaml").write_text(SUITE)
-    (tmp_path / "shop.py").write_text(SHOP + WORSE)
-    done = simeval(tmp_path, "run", "suite.yaml", "--app", "shop:good", *ALL, "--json", "main.json")
+    made = tmp_path_factory.mktemp("begun")
+    (made / "suite.yaml").write_text(SUITE)
+    (made / "shop.py").write_text(SHOP + WORSE)
+    done = simeval(made, "run", "suite.yaml", "--app", "shop:good", *ALL, "--json", "main.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    (tmp_path / "main").write_text((tmp_path / "main.json").read_text())
-    return tmp_path
+    (made / "main").write_text((made / "main.json").read_text())
+    return made
+
+
+@pytest.fixture
+def folder(begun: Path, tmp_path: Path) -> Path:
+    """Return a folder of a test's own with the same in it."""
+    return Path(copytree(begun, tmp_path, dirs_exist_ok=True))
 
 
 def test_the_same_app_passes_with_the_seed_of_the_other_run_and_fewer_conversations(folder: Path) -> None:

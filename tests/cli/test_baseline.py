@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,14 +13,21 @@ FEW_BARS = SUITE.replace("0.9", "0.01")
 ALL = ("--samples", "60", "--no-early-stopping")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a suite of an easy bar, and what a good app came to."""
-    (tmp_path / "suite.yaml").write_text(FEW_BARS)
-    (tmp_path / "shop.py").write_text(SHOP + WORSE)
-    done = simeval(tmp_path, "run", "suite.yaml", "--app", "shop:good", *ALL, "--seed", "5", "--json", "main.json")
+    made = tmp_path_factory.mktemp("begun")
+    (made / "suite.yaml").write_text(FEW_BARS)
+    (made / "shop.py").write_text(SHOP + WORSE)
+    done = simeval(made, "run", "suite.yaml", "--app", "shop:good", *ALL, "--seed", "5", "--json", "main.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    return tmp_path
+    return made
+
+
+@pytest.fixture
+def folder(begun: Path, tmp_path: Path) -> Path:
+    """Return a folder of a test's own with the same in it."""
+    return Path(copytree(begun, tmp_path, dirs_exist_ok=True))
 
 
 WORSE = """
