@@ -111,6 +111,7 @@ def test_without_early_stopping_the_whole_sample_is_needed() -> None:
     test = run(fixed, [0.0] * 49, n_max=50)
 
     assert not test.settled
+    assert (test.misses, test.allowed) == (49, 1)
     assert test.trials_needed({}).trials == 50
     test.take(1.0)
     assert test.verdict().n == 50
@@ -121,7 +122,7 @@ def test_without_early_stopping_the_whole_sample_is_needed() -> None:
 def test_without_early_stopping_a_mean_needs_the_whole_sample_too() -> None:
     test = run(MeanEvaluator(at_least=0.9, early_stopping=False), [0.0] * 49, n_max=50)
 
-    assert (test.settled, test.trials_needed({}).trials) == (False, 50)
+    assert (test.settled, test.trials_needed({}).trials, test.allowed) == (False, 50, None)
 
 
 def test_what_a_fixed_sample_did_not_get_is_missing() -> None:

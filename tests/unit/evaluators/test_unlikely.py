@@ -7,8 +7,8 @@ import pytest
 
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import MeanEvaluator, ProportionEvaluator, QuantileEvaluator, RatingAverageEvaluator
-from simeval.evaluators.stopping import RunningTest, Taken
-from simeval.stats.optimal import OptimalDesign
+from simeval.evaluators.stopping import RunningTest, Taken, say_design
+from simeval.stats.optimal import OptimalDesign, optimal_design
 
 RULE = ProportionEvaluator(min_proportion=0.9)
 
@@ -103,3 +103,16 @@ def test_the_bound_of_a_quantile_forgets_a_value_whose_count_had_ended() -> None
 
     assert verdict.confidence_interval
     assert (verdict.confidence_interval[0] >= 1.0) == verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("p0", "n_max", "ends"),
+    [
+        (0.75, 30, "2 misses in 10, 3 in 21, 4 at any time"),
+        (0.5, 50, "5 misses in 6, 6 in 8, 7 in 11, 8 in 13, 9 in 16, 10 in 18, …, 19 at any time"),
+    ],
+)
+def test_at_most_eight_of_its_ends_are_named(p0: float, n_max: int, ends: str) -> None:
+    said = say_design(optimal_design(p0, n_max, alpha=0.05))
+
+    assert said.endswith(f"; ends without a pass at {ends}")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simeval.evaluators.scores import QuantileEvaluator
 from simeval.stats.binomial import p_at_least, p_at_most
-from simeval.stats.quantile import interval_ranks, order_interval
+from simeval.stats.quantile import interval_ranks, order_interval, sample_quantile
 from tests.support.golden import cases_of
 
 UNBOUNDED = (-inf, inf)
@@ -50,6 +50,18 @@ def test_the_ranks_of_a_median_of_20() -> None:
 
     assert lower == 6
     assert interval_ranks(20, 0.5, 0.05) == (lower, 21 - lower)
+
+
+@pytest.mark.parametrize(
+    ("quantile", "lower", "upper"), [(0.25, 1, 2), (0.3, 2, 2), (0.5, 2.5, 2.5), (0.75, 3, 9), (0.8, 9, 9)]
+)
+def test_a_quantile_between_two_values_is_the_one_on_the_side_that_is_asked_for(
+    quantile: float, lower: float, upper: float
+) -> None:
+    values = [9, 2, 1, 3]
+
+    assert sample_quantile(values, quantile, upper=False) == lower
+    assert sample_quantile(values, quantile, upper=True) == upper
 
 
 def test_too_few_values_leave_the_interval_unbounded() -> None:
