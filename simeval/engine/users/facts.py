@@ -24,6 +24,7 @@ from simeval.engine.users.state import LEAST_OF_GOAL, Found, Talk, UserFault
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
 CHANGED_OF = 5  # one in so many characters of a long one
 LONGEST_DOUBT = 150  # characters of an answer that only says it knows no such number
+LONGEST_COUNT = 3  # digits
 LONGEST_ZIP = 5  # digits
 LEAST_DIGITS = 7  # of a number without letters that is invented
 _EMAIL = "e-mail"
@@ -167,7 +168,7 @@ def _counts_otherwise(talk: Talk) -> Found:
 def _counted(text: str) -> Mapping[str, frozenset[str]]:
     """Return the numbers that stand before each kind of thing in a text; no times, spans and amounts."""
     found: dict[str, frozenset[str]] = {}
-    if text.isascii() and not _DIGIT.search(text) and _NUMBER_WORDS.keys().isdisjoint(words(text)):
+    if not any(word in _NUMBER_WORDS or (len(word) <= LONGEST_COUNT and word.isdigit()) for word in words(text)):
         return found
     for match in _COUNT.finditer(typed(plain_digits(text))):
         number, thing = _NUMBER_WORDS.get(match["number"], match["number"]), match["thing"] or match["counter"]
@@ -245,14 +246,16 @@ def invents_fact(talk: Talk) -> Found:
 
     A name counts if the script has one, or the app has asked for it.
     """
-    tells_one = any(_DIGIT_OR_AT.search(text) for _, text in talk.user)
-    known = talk.known if tells_one else ()
     names_one = has("given name", talk.scenario.given)
     is_described = len(words(talk.scenario.when)) >= LEAST_OF_GOAL  # and does not only "chat"
-    for place, text in talk.user if tells_one or names_one or is_described else ():
+    for place, text in talk.user:
+        is_name = bool(place) and is_described and _WHOLE_NAME.search(text) is not None
+        if not (names_one or is_name or _DIGIT_OR_AT.search(text)):
+            continue
         answer = "".join(talk.answer_before(place))
-        told = [*(_told(text, known, answer if is_described else "") if tells_one else ())]
-        told += _own_names(text, answer) if names_one or is_described else ()
+        told = [*_told(text, talk.known, answer if is_described else "")] if _DIGIT_OR_AT.search(text) else []
+        is_asked = is_name and has("asks name", typed(answer))
+        told += _own_names(text, answer) if names_one or is_asked else ()
         if not told:
             continue
         heard = "".join(map(squeezed, [talk.script, *talk.before(place)]))
@@ -263,10 +266,13 @@ def invents_fact(talk: Talk) -> Found:
 
 def _told(text: str, known: Sequence[Identifier], answer: str) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the identifiers and addresses of a text, as they are written and compared."""
+    found = facts(text)
+    if not found and not _FOUR_DIGITS.search(text) and not (answer and has("asks address", typed(answer))):
+        return
     has_email = any(each.shape == _EMAIL for each in known)
     has_code = any(each.shape != _EMAIL for each in known)
     is_asked = asks(answer)
-    for each in facts(text):
+    for each in found:
         is_short = each.value.isdigit() and len(each.value) < LEAST_DIGITS  # a ZIP code, an extension
         is_known = has_email if each.shape == _EMAIL else has_code and not is_short
         is_zip = each.value.isdigit() and len(each.value) <= LONGEST_ZIP

@@ -97,12 +97,14 @@ def _is_reminded(talk: Talk, at: int) -> bool:
     place, text = talk.user[at]
     reply = talk.reply_to(place)
     is_short = len(text) <= LONGEST_AGAIN and 0 < len(reply) <= LONGEST_AGAIN
-    if not is_short or asks(reply) or denies(text) or has("hearsay", typed(text)):
+    values = _telling(reply) if is_short else frozenset[str]()
+    has_said = is_short and has("said before", typed(reply))
+    if not (values or has_said) or asks(reply) or denies(text) or has("hearsay", typed(text)):
         return False
     before, about = talk.app_before(place), topics(text)
-    if has("said before", typed(reply)):
+    if has_said:
         return any(about & topics(each) for each in [*before, *(told for _, told in talk.user[:at])])
-    values, read = _telling(reply), typed(text)
+    read = typed(text)
     goes_on = has("acknowledges", read)
     is_new = not (goes_on or (topics(reply) & about and not has("pushes back", read))) or values & _telling(text)
     if not values or is_new or not asks_anything(text) or reply.startswith("{"):

@@ -451,11 +451,12 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
 
 def _drifts(talk: Talk) -> bool:
     """Return whether a user leaves its goal: its last requests are for things of neither the script nor the app."""
+    if len(talk.user) < LEAST_STRANGE or len(meaningful_topics(talk.scenario.when)) < LEAST_OF_GOAL:
+        return False
     hoped = (topics(each.behaviour or "") for each in talk.scenario.expectations)
     known = topics(f"{talk.scenario.given}\n{talk.scenario.when}").union(*hoped)
     strange, least = 0, LEAST_STRANGE
-    is_long = len(talk.user) >= LEAST_STRANGE and len(meaningful_topics(talk.scenario.when)) >= LEAST_OF_GOAL
-    for place, text in talk.user if is_long else ():
+    for place, text in talk.user:
         about = meaningful_topics(text)
         if not about or not (_wishes((place, text)) or "?" in text or "？" in text or "؟" in text):
             continue
