@@ -99,9 +99,13 @@ _NUMBER_WORDS = {
     )
     for word in group.split()
 }
-_COUNT = re.compile(
-    rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
-    r"(?:\s+(?:d[eo]\s+|of\s+)?(?P<thing>[^\W\d_](?:[^\W\d]|[\u0900-\u0963]){2,})|\s*(?P<counter>[名人泊個枚匹台本冊명개박장마리位个张本只件]))"
+_THING = (
+    r"(?:\s+(?:d[eo]\s+|of\s+)?(?P<thing>[^\W\d_](?:[^\W\d]|[\u0900-\u0963]){2,})"
+    r"|\s*(?P<counter>[名人泊個枚匹台本冊명개박장마리位个张本只件]))"
+)
+_COUNT = re.compile(rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}){_THING}")
+_COUNT_IN_WORDS = re.compile(
+    rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))}){_THING}"
 )
 _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is called
     r"(?:day|week|month|year|hour|minute|second|night|euro|dollar|buck|pound|cent|percent|uhr|tag|woche|monat|jahr|stunde|minut|"
@@ -168,9 +172,11 @@ def _counts_otherwise(talk: Talk) -> Found:
 def _counted(text: str) -> Mapping[str, frozenset[str]]:
     """Return the numbers that stand before each kind of thing in a text; no times, spans and amounts."""
     found: dict[str, frozenset[str]] = {}
-    if not any(word in _NUMBER_WORDS or (len(word) <= LONGEST_COUNT and word.isdigit()) for word in words(text)):
+    spoken = words(text)
+    has_word = not _NUMBER_WORDS.keys().isdisjoint(spoken)
+    if not has_word and not any(len(word) <= LONGEST_COUNT and word.isdigit() for word in spoken):
         return found
-    for match in _COUNT.finditer(typed(plain_digits(text))):
+    for match in (_COUNT_IN_WORDS if has_word else _COUNT).finditer(typed(plain_digits(text))):
         number, thing = _NUMBER_WORDS.get(match["number"], match["number"]), match["thing"] or match["counter"]
         if not _UNCOUNTED.match(thing) and not is_common(thing) and number.isdigit():
             key = thing[:KIN] if thing.isascii() or thing[0] < "\u0e00" else thing

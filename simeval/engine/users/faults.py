@@ -14,6 +14,7 @@
     only_thanks          thanks again and again
     invents_fact         gives a number, address or name of its own that nobody has given
     part_unsaid          leaves satisfied, with a part of its goal never spoken of
+    ignores_answer       goes on as if the app's answer were another
 
 Nobody is accused of an act that the scenario asks for (`asked_for`). A detector rather misses a fault than accuses a
 person: `python -m benchmarks.users.faults` prints how many of each it catches, and how many people it accuses.
