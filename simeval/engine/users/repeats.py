@@ -139,11 +139,20 @@ def ignores_answer(talk: Talk) -> Found:
 
 
 def _is_beside_the_question(talk: Talk, at: int) -> bool:
-    """Return whether the app asks again for a thing after a message that has nothing of it."""
+    """Return whether the app asks again for a thing after a message that has nothing of it.
+
+    An app that asks in the very same words does not listen either.
+    """
     place, text = talk.user[at]
     asked, reply = "".join(talk.answer_before(place)), talk.reply_to(place)
     is_short = max(len(asked), len(reply), len(text)) <= LONGEST_AGAIN
-    if not is_short or not asks(asked) or len(words(text)) < LEAST_BESIDE or _VALUE.search(plain_digits(text)):
+    if (
+        not is_short
+        or not asks(asked)
+        or reply == asked
+        or len(words(text)) < LEAST_BESIDE
+        or _VALUE.search(plain_digits(text))
+    ):
         return False
     question = " ".join(each for each in _ANY_SENTENCE.findall(asked) if asks(each))
     wanted = frozenset() if _OFFERS.search(typed(question)) else meaningful_topics(question) - topics(text)
