@@ -156,7 +156,8 @@ def _counts_otherwise(talk: Talk) -> Found:
     """Find another number of a thing than the script or an earlier message gives: "for 4 guests" of a table for six."""
     known = dict(_counted(f"{talk.scenario.given}\n{talk.scenario.when}"))
     for at, (place, text) in enumerate(talk.user):
-        told = {} if has("corrects itself", typed(text)) else _counted(text)
+        if not (told := _counted(text)) or has("corrects itself", typed(text)):
+            continue
         for thing, numbers in told.items() if not has("hearsay", typed(text)) else ():
             before = known.get(thing, frozenset())
             is_other = len(before) == 1 and not numbers & before and len(numbers) == 1
@@ -165,7 +166,7 @@ def _counts_otherwise(talk: Talk) -> Found:
             is_corrected = any(before & _counted(later).get(thing, frozenset()) for _, later in talk.user[at + 1 :])
             if not is_corrected:
                 yield UserFault("changes_fact", place, f"{min(numbers)} {thing}, and before {min(before)}")
-        known = {**_counted(text), **known}
+        known = {**told, **known}
 
 
 @lru_cache(maxsize=2_000)
