@@ -1,19 +1,21 @@
 """What a report reads of a store: the result without its conversations, and these a few at a time."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from simeval.core.trial import Score, TrialResult
+from simeval.core.trial import Estimate, Score, TrialResult
 from simeval.results.encoding import encode_document
 from simeval.results.html.page import write_report
 from simeval.results.reading import read_document
 from simeval.store.database import Database
 from simeval.store.opening import open_database
-from simeval.store.reports import StoredSource, show_between
+from simeval.store.reports import StoredSource, metric_course, show_between
+from simeval.store.run_summaries import RunSummary
 from simeval.store.runs import Runs
+from tests.support.records import NOON
 
 OLDER = Path(__file__).parents[2] / "data" / "stores" / "version_3.db"
 KILLED, FINISHED, STOPPED = "20261122-035728-657e64", "20261122-035729-e5be20", "20261122-035729-9ef90b"
@@ -74,3 +76,30 @@ def test_a_run_that_was_killed_says_so_and_has_what_was_held(database: Database)
 )
 def test_a_figure_has_the_ends_that_are_known(ends: tuple[float | None, float | None], said: str) -> None:
     assert show_between(0.75, *ends, 8, is_share=False) == said
+
+
+def test_a_run_without_a_figure_leaves_a_gap_in_the_course_of_a_metric() -> None:
+    none, found = Estimate(value=None, n=0), Estimate(value=0.5, n=8)
+    runs = [experiment(metrics) for metrics in ({}, {"size": none}, {"size": found}, {"size": found})]
+
+    said, picture = metric_course(runs, "size", lambda run: run.run_id)
+
+    assert said == "0.5, n = 8"
+    assert str(picture).count("'circle'") == 2
+
+
+def experiment(metrics: Mapping[str, Estimate]) -> RunSummary:
+    return RunSummary(
+        run_id="run-1",
+        started=NOON,
+        status="finished",
+        outcome=None,
+        app="app",
+        scenarios=0,
+        trials=8,
+        calls=0,
+        cost_usd=None,
+        seconds=1,
+        version="1",
+        metrics=metrics,
+    )
