@@ -1,7 +1,7 @@
 """The verdict about people: a bound of its level at the bar in cells of judges, and its power, by sums over outcomes.
 
     python -m benchmarks.statistics.people [--judged 200] [--labels 50] [--looks 1] [--bar 0.9] [--rate 0.95]
-        [--points 0]
+        [--points 0] [--judges 0.95/0.9,1/0.4]
 
 A row is a judge by its sensitivity and specificity. "passes" and "fails" are the chances of either verdict for an app
 exactly at the bar: both are wrong, and each is at most 5%. "proves" is the chance of a pass at the rate given, beside
@@ -10,8 +10,9 @@ that of as many labels of a random sample without a judge, and "labels" is how m
 A p-value is the largest chance over a grid of nuisance points. Here it is taken over a part of that grid, so it is too
 small: more outcomes are rejected than by the package, and the chances of wrong verdicts are upper bounds. With several
 looks the statistic that proves a side is found for fifty numbers of trials judged good, and between two of them the
-greater is taken. `--points` adds the greatest level of so many random judges, of any errors. The exit status
-is 1 where a level is above 5%. It takes a minute with 100 judged and 50 labels, some ten with 500 and 100.
+greater is taken. `--points` adds the greatest level of so many random judges, of any errors. `--judges`
+takes these alone. The exit status is 1 where a level is above 5%. It takes a minute with 100 judged and 50 labels, some
+ten with 500 and 100.
 """
 
 import argparse
@@ -33,6 +34,7 @@ W_EACH, A_EACH = 4, 5  # of the grid's w, and of its points for each, that are t
 CLOSE = 1.0005  # how near to the greatest statistic that proves a side its value is
 FEW = 50  # numbers of trials judged good that a plan of looks is computed for
 
+Judges = tuple[tuple[float, float], ...]
 Region = NDArray[np.bool_]  # by good labels of trials judged good (rows), and of the others
 
 
@@ -88,15 +90,16 @@ def main() -> None:
     parser.add_argument("--bar", type=float, default=0.9)
     parser.add_argument("--rate", type=float, default=0.95)
     parser.add_argument("--points", type=int, default=0)
+    parser.add_argument("--judges", type=_judges, default=tuple(product(SENSITIVITIES, SPECIFICITIES)))
     options = parser.parse_args()
     plan = PeopleLooks(options.judged, options.labels, options.bar, options.looks)
-    regions = _regions(plan, options.rate, anywhere=options.points > 0)
+    regions = _regions(plan, options.rate, options.judges, anywhere=options.points > 0)
     alone = float(power(options.labels, options.bar, options.rate, alpha=LEVEL))
     print(f"{options.judged} judged, {options.labels} labels, {options.looks} looks, bar {options.bar:g}")
     print(f"labels alone prove a rate of {options.rate:g} with a chance of {alone:.3f}")
     print(f"{'judge':>12}{'passes':>10}{'fails':>10}{'proves':>10}{'labels':>10}")
     worst = 0.0
-    for judge in product(SENSITIVITIES, SPECIFICITIES):
+    for judge in options.judges:
         passes, fails, _ = _chance(plan, regions, _chances(options.bar, *judge))
         proves, _, labels = _chance(plan, regions, _chances(options.rate, *judge))
         name = "{:g}/{:g}".format(*judge)
@@ -111,9 +114,14 @@ def main() -> None:
     sys.exit(worst > LEVEL)
 
 
-def _regions(plan: PeopleLooks, rate: float, *, anywhere: bool) -> Regions:
+def _judges(text: str) -> Judges:
+    """Return the judges that are named by their sensitivities and specificities."""
+    found = [tuple(map(float, each.split("/"))) for each in text.split(",")]
+    return tuple((sensitivity, specificity) for sensitivity, specificity in found)
+
+
+def _regions(plan: PeopleLooks, rate: float, judges: Judges, *, anywhere: bool) -> Regions:
     """Return the outcomes that prove a side, for the numbers of trials judged good that any judge makes likely."""
-    judges = list(product(SENSITIVITIES, SPECIFICITIES))
     shares = np.array([_chances(each, *judge)[0] for judge in judges for each in (plan.bar, rate)])
     likely = np.flatnonzero(binomial_chances(plan.judged, shares).max(axis=1) > NEGLIGIBLE).tolist()
     numbers = list(range(plan.judged + 1)) if anywhere else likely
