@@ -25,7 +25,7 @@ from simeval.scorers.text.formats import JSONMatch
 from simeval.scorers.text.personal_data import PersonalData
 from simeval.scorers.text.similarity import Contains, RegexMatch
 from simeval.scorers.text.tool_calls import ToolCallMatch
-from simeval.suites.definitions import EVALUATORS
+from simeval.suites.definitions import EVALUATORS, form_of_file
 from simeval.suites.files import load_expectations
 from tests.support.suite_files import load, mistake, suite
 
@@ -351,3 +351,10 @@ def test_examples_can_be_written_as_an_answer_and_as_a_conversation(file: Path) 
     assert shown is not None
     assert [message.content for message in shown.example] == ["Here you are."]
     assert [message.content for message in shown.counterexample] == ["Hello", "Go away."]
+
+
+def test_files_with_the_same_fields_share_a_form() -> None:
+    one, another = {"scenarios": [], "app": "shop:answer"}, {"app": {"url": "http://127.0.0.1"}, "scenarios": [{}]}
+
+    assert form_of_file(one) is form_of_file(another)
+    assert form_of_file(one) is not form_of_file({"scenarios": []})
