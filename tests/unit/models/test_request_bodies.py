@@ -1,6 +1,7 @@
 """What is sent to an endpoint is the JSON of what is asked."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -38,3 +39,15 @@ def test_half_a_pair_of_surrogates_is_sent_as_json_writes_it() -> None:
 def test_what_json_has_no_form_for_is_refused() -> None:
     with pytest.raises(TypeError):
         body_of({"model": "small", "messages": [], "stop": {"a", "set"}})
+
+
+def test_long_texts_outside_of_messages_are_not_kept() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(10):
+            body_of({"model": "small", "input": f"{number} " * 100_000})
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 200_000
