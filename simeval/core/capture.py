@@ -70,10 +70,15 @@ async def capture(work: Callable[[], Awaitable[T]]) -> T | Caught:
     except STOPS_THE_RUN:
         raise
     except Exception as error:
-        leaf = first_leaf(error)
-        if isinstance(leaf, STOPS_THE_RUN):
-            raise leaf from error
-        return Caught(leaf)
+        return _caught(error)
+
+
+def _caught(error: Exception) -> Caught:
+    """Return an error as `capture` does; from a frame without it in its traceback, so that nothing holds the two."""
+    leaf = first_leaf(error)
+    if isinstance(leaf, STOPS_THE_RUN):
+        raise leaf from error
+    return Caught(leaf)
 
 
 def attempt(work: Callable[[], T]) -> T | Caught:

@@ -1,10 +1,12 @@
 """Apps under test: the handlers that are taken, and what becomes of their errors."""
 
 import asyncio
+import gc
 import re
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
@@ -60,6 +62,30 @@ class TestHandlers:
 
         assert threads
         assert threading.get_ident() not in threads
+
+    @pytest.mark.parametrize("is_async", [True, False])
+    async def test_what_an_app_that_fails_holds_is_free_at_once(self, is_async: bool) -> None:
+        class Held: ...
+
+        held: list[weakref.ref[Held]] = []
+
+        def fail(message: str) -> str:
+            document = Held()
+            held.append(weakref.ref(document))
+            raise ValueError(f"cannot read {document}")
+
+        async def fail_later(message: str) -> str:
+            return fail(message)
+
+        gc.disable()
+        try:
+            await Engine(seed=1).evaluate(scenario(), fail_later if is_async else fail)
+            kept = [each for each in held if each() is not None]
+        finally:
+            gc.enable()
+
+        assert held
+        assert not kept
 
     @pytest.mark.parametrize("is_async", [True, False])
     async def test_a_handler_that_changes_the_log_context_changes_its_own_alone(self, is_async: bool) -> None:

@@ -124,8 +124,12 @@ class AppTask:
         except asyncio.CancelledError:
             await self._end(self._task)
             raise
+        self._done = None
         if isinstance(made, BaseException):
-            raise made
+            try:
+                raise made
+            finally:
+                del made
         return made  # type: ignore[no-any-return]
 
     async def close(self, last: Work | None) -> None:
@@ -352,7 +356,10 @@ class App:
             failed = _failed(turn, made.error)
             if isinstance(failed, AppNotAsked):
                 _restore(state, before)
-            raise failed from made.error
+            try:
+                raise failed from made.error
+            finally:  # errors that their own frames name would keep the app's until garbage is collected
+                del failed, made
         returned, seconds = made
         if isinstance(returned, TimedResponse):
             seconds = returned.seconds
@@ -375,7 +382,13 @@ class App:
         if self.handler.is_async:
             return await self._apart(call, task)
         timed = partial(_timed_call, call)
-        returned, seconds = await anyio.to_thread.run_sync(timed, abandon_on_cancel=True, limiter=self.threads)
+        made = await anyio.to_thread.run_sync(partial(attempt, timed), abandon_on_cancel=True, limiter=self.threads)
+        if isinstance(made, Caught):
+            try:
+                raise made.error
+            finally:
+                del made
+        returned, seconds = made
         if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
             returned, more = await self._apart(lambda: returned, task)
             seconds += more
