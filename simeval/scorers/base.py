@@ -10,11 +10,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, overload
 
 import anyio
 import anyio.to_thread
 
+from simeval.core.capture import Caught, attempt
 from simeval.core.conversation import (
     CONTEXT,
     RECORDED_ANSWER,
@@ -44,7 +45,11 @@ from simeval.core.waits import in_words
 from simeval.errors import DefinitionError
 
 if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+
     from simeval.models.caller import Caller
+
+T = TypeVar("T")
 
 LAST, EVERY = "response", "responses"  # the columns; a path leads into them, such as "response.metadata.sources"
 REPLAYED = ("reference", "reference_tool_calls")  # columns of the earlier answer, in a replay
@@ -123,9 +128,18 @@ def _parts(message: Message) -> Mapping[str, Any]:
     return {**found, CONTEXT: message.metadata[CONTEXT]} if CONTEXT in message.metadata else found
 
 
-async def in_thread(call: Callable[[], Any]) -> Any:
-    """Return the result of `call` in a worker thread; if cancelled, the thread is left behind."""
-    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+async def in_thread(call: Callable[[], T], limiter: "CapacityLimiter | None" = None) -> T:
+    """Return the result of `call` in a worker thread; if cancelled, the thread is left behind.
+
+    An error is raised here: where anyio raises it, its own frame would keep those of `call` until garbage is collected.
+    """
+    made = await anyio.to_thread.run_sync(partial(attempt, call), abandon_on_cancel=True, limiter=limiter)
+    if isinstance(made, Caught):
+        try:
+            raise made.error
+        finally:
+            del made
+    return made
 
 
 class Scorer:

@@ -21,7 +21,6 @@ from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import anyio
-import anyio.to_thread
 from anyio._backends._asyncio import _task_states  # anyio itself can only leave a scope that one still has
 
 from simeval.core.app_handler import ExampleHandler
@@ -59,6 +58,7 @@ from simeval.engine.flow import TrialScope
 from simeval.errors import AppError, AppNotAsked, ModelError, said_of
 from simeval.models.caller import Caller
 from simeval.models.protocol.prompts import ChatRequest
+from simeval.scorers.base import in_thread
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, Session, TimedResponse, of_exception
 
@@ -339,13 +339,13 @@ class App:
     ) -> tuple[Message, Any]:
         """Ask the app once. Where it could not be asked, its state is as it was `before`."""
         started = datetime.now(UTC)
-        in_thread = nullcontext() if self.handler.is_async else scope.uninterrupted()
+        uninterrupted = nullcontext() if self.handler.is_async else scope.uninterrupted()
         watched = nullcontext() if self.silence is None or self.silence.is_over else self.silence.asking()
         waited_for = nullcontext() if self.is_model else self.waits.during("answer", APP, f"turn {turn}")
         limit = anyio.move_on_after(
             None if self.is_model else self.timeout_seconds
         )  # asyncio's would break its shields
-        with in_thread, watched, waited_for, limit:
+        with uninterrupted, watched, waited_for, limit:
             made = await capture(partial(self._timed, call, task))
         if limit.cancelled_caught:
             went_on = ", and its code did not end when it was cancelled" if task.is_left else ""
@@ -382,13 +382,7 @@ class App:
         if self.handler.is_async:
             return await self._apart(call, task)
         timed = partial(_timed_call, call)
-        made = await anyio.to_thread.run_sync(partial(attempt, timed), abandon_on_cancel=True, limiter=self.threads)
-        if isinstance(made, Caught):
-            try:
-                raise made.error
-            finally:
-                del made
-        returned, seconds = made
+        returned, seconds = await in_thread(timed, self.threads)
         if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
             returned, more = await self._apart(lambda: returned, task)
             seconds += more

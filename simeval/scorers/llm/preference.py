@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import anyio
-import anyio.to_thread
 
 from simeval.core import seeds
 from simeval.core.conversation import AppResponse, Conversation
@@ -24,7 +23,7 @@ from simeval.core.validation import is_number, require
 from simeval.core.waits import in_words
 from simeval.datasets.dataset import is_chat, text_of
 from simeval.models.protocol.model import Reasoning, Reply
-from simeval.scorers.base import COLUMNS, Callers, Scorer
+from simeval.scorers.base import COLUMNS, Callers, Scorer, in_thread
 from simeval.scorers.llm.graded import Graded, needed
 from simeval.stats.binomial import p_at_least
 from simeval.stats.mean import lower_bound, upper_bound
@@ -177,7 +176,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "preferred": "firs
         with anyio.move_on_after(self.function_timeout_seconds):
             if inspect.iscoroutinefunction(function):
                 return await call()
-            returned = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            returned = await in_thread(call)
             return await returned if inspect.isawaitable(returned) else returned
         name = getattr(function, "__name__", type(function).__name__)
         raise TimeoutError(f"no answer of {name} within {in_words(self.function_timeout_seconds or 0)}")

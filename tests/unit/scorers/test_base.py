@@ -1,5 +1,7 @@
 """Scorers: columns in, one number out."""
 
+import gc
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simeval.core.capture import capture
 from simeval.core.trial import Score
 from simeval.errors import DefinitionError
 from simeval.scorers.base import COLUMNS, Scorer, as_scorer, scorer
@@ -227,3 +230,24 @@ def test_something_else_than_a_scorer_is_refused_and_a_name_gets_an_example(cand
 
 def test_a_function_calls_no_model() -> None:
     assert output_length.calls == 0
+
+
+async def test_what_a_function_that_fails_holds_is_free_at_once() -> None:
+    held: list[weakref.ref[Contains]] = []
+
+    @scorer
+    def fails(output: str) -> bool:
+        model = Contains(word=output)
+        held.append(weakref.ref(model))
+        raise ValueError(f"cannot load {model.name}")
+
+    gc.disable()
+    try:
+        for _ in range(2):  # a thread lets go of the first result before it begins with the second
+            found = str(await capture(partial(fails.measure, {"output": "hi"})))
+        left = held[0]()
+    finally:
+        gc.enable()
+
+    assert "cannot load contains hi" in found
+    assert left is None
