@@ -28,7 +28,8 @@ def collected_seldom() -> Iterator[None]:
     with _lock:
         if not _runs:
             _before = gc.get_threshold()
-            if 0 < _before[0] < THRESHOLDS[0]:  # 0: its user does without
+            is_used = _before[0] > 0  # its user may do without
+            if is_used and _before[0] * _before[1] < THRESHOLDS[0] * THRESHOLDS[1]:
                 gc.set_threshold(*THRESHOLDS)
         _runs += 1
     is_ending = False

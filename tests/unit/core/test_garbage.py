@@ -28,13 +28,14 @@ def test_thresholds_are_raised_until_the_last_of_several_runs_has_ended() -> Non
     assert gc.get_threshold() == before
 
 
-def test_higher_thresholds_of_the_users_stay() -> None:
-    gc.set_threshold(900_000, 30, 70)
+@pytest.mark.parametrize("own", [(900_000, 30, 70), (50_000, 1_000, 1_000), (0, 10, 10)])
+def test_higher_thresholds_of_the_users_stay(own: tuple[int, int, int]) -> None:
+    gc.set_threshold(*own)
 
     with collected_seldom():
         within = gc.get_threshold()
 
-    assert within == (900_000, 30, 70)
+    assert within == own
 
 
 def test_a_process_that_ends_keeps_them() -> None:
