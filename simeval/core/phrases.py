@@ -15,6 +15,7 @@ digit): each text that the pattern matches has one, so that few patterns are tri
     value                           a weekday, a month, an amount, a time, a number of three digits
     purchase                        an order, or its parcel
     asks when, tells when           a question for a time; a day, a time or a span (the same of prices, and of a yes)
+    works now                       the app's advice has worked
     pushes back                     a user does not accept the app's reply as it is
     own name, given name            somebody gives a name; a scenario has one
     given KIND, other KIND          a scenario gives an age, home, trade and such; a message speaks of another one
@@ -28,6 +29,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+
+from rapidfuzz.distance import Levenshtein
 
 _PATH = Path(__file__).with_name("phrases.jsonl")
 _HAN = "\u3400-\u9fff"
@@ -240,10 +243,10 @@ _AKIN = tuple(
         "arrive come comes coming deliver delivered delivery reach reaches receive due expect expected eta",
         "cost costs price prices charge fee fees pay paid rate total expensive cheap",
         "cancel cancellation cancelled call",
-        "return send back refund money reimburse reimbursement repay",
+        "return send sent back refund money reimburse reimbursement repay",
         "change switch swap move reschedule modify update exchange replace",
         "open opens opening hours closed close closes",
-        "buy order purchase book booking reserve reservation",
+        "buy bought order purchase book booking reserve reservation",
         "size sizes fit fits fitting small large big",
         "warranty guarantee guaranteed covered",
         "track tracking where location whereabouts parcel package shipment",
@@ -254,6 +257,7 @@ _AKIN = tuple(
         "tap faucet",
         "leak leaking leaks drip dripping drips",
         "bin bins garbage trash rubbish waste",
+        "activate enable switch turn start",
         "repair repaired fix fixed mend broken broke cracked",
         "flat apartment",
         "lift elevator",
@@ -287,6 +291,12 @@ def kin(stems: frozenset[str]) -> frozenset[str]:
 def is_akin(one: str, other: str) -> bool:
     """Return whether two stems begin alike, as words of one family do."""
     return len(one) >= 5 and one[:5] == other[:5]
+
+
+def is_misspelt(one: str, other: str) -> bool:
+    """Return whether two stems are one word but for a slip of typing: "swich"."""
+    is_long = len(one) >= 5 and one[0] == other[:1]
+    return is_long and Levenshtein.distance(one, other, score_cutoff=1) == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
     assert sum(bool(found(row)) for row in new) >= 0.6 * len(new) > 0
 
 
-@pytest.mark.parametrize("name", TRANSCRIPTS)
+@pytest.mark.parametrize("name", [*TRANSCRIPTS, "good_of_many_kinds"])
 def test_users_who_do_their_part_are_not_accused(name: str) -> None:
     good = [row for row in rows(name) if row["label"] == "good"]
 

@@ -79,21 +79,31 @@ _SAME_TRADE = tuple(  # words of one trade that do not begin alike
     )
 )
 LEAST_NAMED = 4  # words before an identifier that name it: "the order number is F1001"
+_ANY_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+")
+_NOT = re.compile(
+    r"\b(?:not|no|never|without|lost|left|forg\w+|nicht|kein\w*|ohne|verloren|vergessen|pas|sans|perdu|oubli\w+|sin|perdi\w+|"
+    r"olvid\w+|non|senza|perso|não|sem|esquec\w+|niet|geen|zonder|kwijt|nie|bez|не|нет|без)\b|n't\b|ない|ません|没|不|없|ليس|لا\s|לא|אין|नहीं|δεν"
+)
 _DIGIT, _DIGIT_OR_AT = re.compile(r"\d"), re.compile(r"[\d@]")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
 _NUMBER_WORDS = {
     word: str(number)
     for number, group in enumerate(
         (
-            "two zwei deux dos due dois duas twee dwa dwie dwoje два две двое δύο שני שתי שניים दो 二 两 두 اثنان",
-            "three drei trois tres tre três drie trzy troje три трое τρεις τρία שלושה שלוש तीन 三 세 ثلاثة ثلاث",
-            "four vier quatre cuatro quattro quatro cztery czworo четыре τέσσερις τέσσερα ארבעה ארבע चार 四 네 أربعة",
-            "five fünf cinq cinco cinque vijf pięć пять πέντε חמישה חמש पाँच पांच 五 다섯 خمسة خمس",
-            "six sechs seis sei zes sześć шесть έξι שישה שש छह छः 六 여섯 ستة ست",
-            "seven sieben sept siete sette sete zeven siedem семь επτά שבעה שבע सात 七 일곱 سبعة سبع",
-            "eight acht huit ocho otto oito osiem восемь οκτώ שמונה आठ 八 여덟 ثمانية",
-            "nine neun neuf nueve nove negen dziewięć девять εννέα תשעה नौ 九 아홉 تسعة",
-            "ten zehn dix diez dieci dez tien dziesięć десять δέκα עשרה दस 十 열 عشرة",
+            "two zwei deux dos due dois duas twee dwa dwie dwoje два две двое двух двум двумя dwóch dwóm "
+            "dwiema två δύο שני שתי שניים दो 二 两 두 اثنان",
+            "three drei trois tres tre três drie trzy troje три трое трёх трех трём трем тремя trzech "
+            "trzem trójka τρεις τρία שלושה שלוש तीन 三 세 ثلاثة ثلاث",
+            "four vier quatre cuatro quattro quatro cztery czworo четыре четверо четырёх четырех czterech "
+            "fyra τέσσερις τέσσερα ארבעה ארבע चार 四 네 أربعة",
+            "five fünf cinq cinco cinque vijf pięć pięciu fem пять пяти пятеро πέντε חמישה חמש पाँच पांच "
+            "五 다섯 خمسة خمس",
+            "six sechs seis sei zes sześć sześciu шесть шести шестеро έξι שישה שש छह छः 六 여섯 ستة ست",
+            "seven sieben sept siete sette sete zeven siedem siedmiu sju семь семи семеро επτά שבעה שבע "
+            "सात 七 일곱 سبعة سبع",
+            "eight acht huit ocho otto oito osiem ośmiu åtta восемь восьми οκτώ שמונה आठ 八 여덟 ثمانية",
+            "nine neun neuf nueve nove negen dziewięć dziewięciu nio девять девяти εννέα תשעה नौ 九 아홉 تسعة",
+            "ten zehn dix diez dieci dez tien dziesięć dziesięciu tio десять десяти δέκα עשרה दस 十 열 عشرة",
         ),
         2,
     )
@@ -163,6 +173,9 @@ def _counts_otherwise(talk: Talk) -> Found:
             is_other = len(before) == 1 and not numbers & before and len(numbers) == 1
             if not is_other or any(numbers & numbers_in(each) for each in [talk.script, *talk.before(place)]):
                 continue
+            is_part = int(min(numbers)) < int(min(before))  # "2 of the boxes", of a user who has told of all
+            if is_part and any(before & _counted(told).get(thing, frozenset()) for _, told in talk.user[:at]):
+                continue
             is_corrected = any(before & _counted(later).get(thing, frozenset()) for _, later in talk.user[at + 1 :])
             if not is_corrected:
                 yield UserFault("changes_fact", place, f"{min(numbers)} {thing}, and before {min(before)}")
@@ -202,7 +215,9 @@ def _withholds(talk: Talk) -> Found:
         for each in untold:
             about = topics(" ".join(words(talk.script.partition(each.written)[0])[-LEAST_NAMED:]))
             shared = topics(text) & topics(answer)
-            if about & topics(answer) and (not shared or shared & about) and not has("lacks", typed(talk.script)):
+            is_asked = about & topics(answer) and (not shared or shared & about)
+            after = _ANY_SENTENCE.search(talk.script.partition(each.written)[2])  # "but you have left it at home"
+            if is_asked and not (after and _NOT.search(typed(after[0]))) and not has("lacks", typed(talk.script)):
                 yield UserFault("changes_fact", place, f"denies {each.written!r}")
 
 

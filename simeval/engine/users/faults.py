@@ -76,7 +76,6 @@ TRIED = 2  # answers of the app after which a person may give up, whatever is as
 LEAST_VOID, VOID = 6, 0.3  # words of a message, and the share of different ones in one that means nothing
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
-TOLD_OF = 0.8  # of the topics of a message that tells of another person, which the script has
 LEAST_TOLD_OF = 4  # words beside the description of a person that tell what it does
 RECITED = 90  # of 100: how alike it is to the script
 LEAST_ECHOED = 6  # words of a message of the app that a user says again
@@ -86,7 +85,9 @@ _ANSWERED = re.compile(
     r"sim|com\s+certeza|ja\s+hoor|zeker|tak|oczywiście|да|конечно|はい|いいえ|네|예|是的?|可以|好的|نعم|بالتأكيد|כן|בטח|हाँ|जी|ναι|βεβαίως)(?![^\W_])"
 )
 _LABELLED = re.compile(  # "Name: A whole sentence." and not "Phone: 318"
-    r"^[^\W\d_][^:：.!?。？！,;\n]{1,30}[:：]\s*[^\n]*?[^\W\d_]{2,}\s+[^\n]*[^\W\d_]{2,}\s+[^\n]*[.!?…]\s*$", re.M
+    r"^[^\W\d_][^:：.!?。？！,;\n]{1,30}[:：]\s*(?![\sa-zà-ÿа-я])"
+    r"[^\n]*?[^\W\d_]{2,}\s+[^\n]*[^\W\d_]{2,}\s+[^\n]*[.!?…]\s*$",
+    re.M,
 )
 THANKS_IN_A_ROW = 3
 LONGEST_THANKS, LONGEST_LEAVE = 9, 25  # words
@@ -111,7 +112,7 @@ def left_while_asked(talk: Talk) -> Found:
     if is_tired or not answers or not is_held(talk.scenario, heard):
         return
     is_satisfied = talk.conversation.ended == "goal_satisfied"
-    if took_leave and not agrees(text) and not (is_satisfied and (_is_courtesy(text) or _is_beside(talk, last, text))):
+    if took_leave and not agrees(text) and not (is_satisfied and _is_mere_thanks(talk, last, text)):
         return
     answer = talk.app_before(len(heard))[-1]
     is_promised = is_satisfied and promises(answer)
@@ -119,6 +120,11 @@ def left_while_asked(talk: Talk) -> Found:
         return
     if is_promised or read_state(talk.scenario, heard, patience=1).is_asked:
         yield UserFault("left_while_asked", last)
+
+
+def _is_mere_thanks(talk: Talk, place: int, text: str) -> bool:
+    """Return whether a message thanks or takes leave, and does not say that the app's advice has worked."""
+    return (_is_courtesy(text) or _is_beside(talk, place, text)) and not has("works now", typed(text))
 
 
 def _is_courtesy(text: str) -> bool:
@@ -263,15 +269,9 @@ def recites_script(talk: Talk) -> Found:
         sentences = [each.strip() for each in _ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
         is_told = any(_recites(part, each) for part in parts for each in told)
-        is_read = any(_begins_as(wanted, words(each)) for each in sentences) or _tells_of_another(talk, text)
+        is_read = any(_begins_as(wanted, words(each)) for each in sentences)
         if is_told or is_read or (described and any(_goes_on_after(described, words(each)) for each in sentences)):
             yield UserFault("recites_script", place, repr(text))
-
-
-def _tells_of_another(talk: Talk, text: str) -> bool:
-    """Return whether a message tells of somebody else hardly anything but the script."""
-    about = topics(text) if has("third person", typed(text)) and not _QUESTION.search(text) else frozenset()
-    return len(about) >= LEAST_TOLD_OF and len(about & topics(talk.script)) >= TOLD_OF * len(about)
 
 
 def _begins_as(wanted: Sequence[str], spoken: Sequence[str]) -> bool:
@@ -366,11 +366,11 @@ def only_thanks(talk: Talk) -> Found:
             thanks = others = 0
         if not _is_small_talk(text) or asks_anything(answer):  # "Anything else?"
             continue
-        if has("courtesy", typed(text)):
+        is_answer = bool(topics(text) & (topics(talk.script) | topics(answer)))
+        if has("courtesy", typed(text)) and not (is_answer and has("wish", typed(text))):
             thanks += 1
         else:
-            is_other = thanks > others and not topics(text) & topics(talk.script)
-            thanks, others = (thanks, others + 1) if is_other else (0, 0)
+            thanks, others = (thanks, others + 1) if thanks > others and not is_answer else (0, 0)
         is_again = len(words(text)) == 1 and _said_thrice(talk, at)
         if (thanks + others >= THANKS_IN_A_ROW and thanks > others) or is_again:
             yield UserFault("only_thanks", place, repr(text))

@@ -46,6 +46,7 @@ _ASKED = re.compile("[?？؟]")
 _BUT = re.compile(  # an alternative
     r"\b(?:but|however|instead|aber|jedoch|dafür|mais|pero|sin\s+embargo|ma|però|mas|porém|maar|ale|но|зато|αλλά)\b|\d|が、|けど|但|不过|하지만|지만|لكن|אבל|लेकिन|पर"
 )
+_LETTERS = frozenset("bcdfghjklmnpqrstvx")  # that are no words of any language
 _VALUE = re.compile(r"\d+(?:[.,:]\d+)*")
 _TELLING = re.compile(r"\d[\d.,:]*\d|\d(?=\s?[€$£%])")  # a value that another answer has not by chance
 _GAP = re.compile("(?<=[\u3040-\u9fff]) (?=[\u3040-\u9fff])")
@@ -87,6 +88,7 @@ def _asked_again(talk: Talk, at: int) -> Found:
     answered = talk.answer_before(place)
     for earlier, told in talk.user[:at]:
         is_again = any(_is_asked_twice(questions[0], each) for each in _questions(told)) or _is_alike(text, told)
+        is_again = is_again and _names(text) <= _names(told)
         is_apps = _is_asked_the_same(answered, "".join(talk.answer_before(earlier)))
         if is_again and not is_apps and _is_settled(talk, earlier, place, questions[0]):
             yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
@@ -164,8 +166,11 @@ def _is_beside_the_question(talk: Talk, at: int) -> bool:
 
 def _is_misquoted(talk: Talk, place: int, text: str) -> bool:
     """Return whether the app denies the words that a message gives it, or has never written its numbers."""
-    if has("did not say", typed(talk.reply_to(place))):
+    reply = talk.reply_to(place)
+    if has("did not say", typed(reply)):
         return True
+    if agrees(reply):
+        return False
     quoted = [each for each in _ANY_SENTENCE.findall(text) if has("you said", typed(each))]
     values = _VALUE.findall(plain_digits(" ".join(quoted)))
     heard = plain_digits(" ".join([talk.script, *talk.before(place)]))
@@ -243,6 +248,11 @@ def _is_alike(text: str, told: str) -> bool:
 def _is_asked_twice(one: str, other: str) -> bool:
     is_same = [*filter(str.isdigit, one)] == [*filter(str.isdigit, other)] and len(_about(one) ^ _about(other)) <= 1
     return is_same and (one in other or other in one or ratio(one, other, score_cutoff=NEARLY_EQUAL) > 0)
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the single letters of a text, which name one of several: "plan S"."""
+    return _LETTERS.intersection(words(text))
 
 
 def _is_settled(talk: Talk, first: int, place: int, question: str) -> bool:

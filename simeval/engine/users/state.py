@@ -15,12 +15,8 @@ Actions of a simulated user with tools of its own: those the app asks for, by a 
 A tool is used when one sentence of an answer has all the words of its name ("restart_phone": "Please restart your
 phone") and denies nothing. The user knows their results from then on.
 
-A conversation as detectors of users' faults read it, and a fault that they find.
-
-Behaviour that a scenario asks of its user and that would be a fault elsewhere: to repeat or contradict itself.
-
-Detected by the words of `given` and `when` (`phrases.jsonl`), English and a few of other languages; a scenario lists
-the rest itself, as its `allowed_user_faults`.
+A conversation as detectors of users' faults read it, and a fault that they find. A scenario may ask for behaviour
+that is a fault elsewhere, in words (`phrases.jsonl`) or as its `allowed_user_faults`.
 """
 
 import re
@@ -45,6 +41,7 @@ from simeval.core.phrases import (
     has,
     identifiers,
     is_akin,
+    is_misspelt,
     is_told,
     kin,
     names_of_things,
@@ -436,9 +433,11 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
         return False
     known = topics(talk.scenario.given)
     goal = about - known if len(about - known) >= LEAST_OF_OWN else about
-    if any(topics(text) & goal for _, text in talk.user):
-        return False
     is_idle = "?" not in typed(everything).replace("？", "?").replace("؟", "?") and not any(map(_wishes, talk.user))
+    if any(topics(text) & (goal if is_idle else about) for _, text in talk.user):
+        return False
+    if is_idle and has("works now", typed(talk.user[-1][1])):
+        return False
     hoped = about.union(*(topics(each.behaviour or "") for each in talk.scenario.expectations))
     hoped -= known if is_idle else frozenset()
     heard = [_QUESTIONS_OF.sub(" ", text) if is_idle else text for _, text in talk.app]
@@ -535,7 +534,7 @@ def _unspoken(talk: Talk) -> str:
     if len(parts) < 2 or any(has("refusal", typed(text)) for _, text in talk.app):
         return ""
     spoken = {language_of(text) for _, text in talk.user} - {""}
-    if spoken and language_of(talk.scenario.when) not in {*spoken, ""}:
+    if (spoken and language_of(talk.scenario.when) not in {*spoken, ""}) or _asks_for_something_new(talk):
         return ""
     said = frozenset(each[:SHORTEST_AKIN] for text in _spoken(talk) for each in topics(text))
     known = topics(talk.scenario.given)
@@ -545,6 +544,13 @@ def _unspoken(talk: Talk) -> str:
         meaningful_topics(part) for each in talk.scenario.expectations for part in _JOINED.split(each.behaviour or "")
     ]
     return unsaid if any(about and not _among(about, said) for about in hoped) else ""
+
+
+def _asks_for_something_new(talk: Talk) -> bool:
+    """Return whether a user asks for something that nobody has named: perhaps a part of its goal in other words."""
+    known = topics(talk.script)
+    asked = ((place, topics(each)) for place, text in talk.user for each in _QUESTIONS_OF.findall(text))
+    return any(about and not about & known.union(*map(topics, talk.before(place))) for place, about in asked)
 
 
 def _among(about: frozenset[str], said: frozenset[str]) -> bool:
@@ -589,6 +595,6 @@ def _spoken(talk: Talk) -> Sequence[str]:
 
 def _is_spoken(part: str, stems: frozenset[str], said: Sequence[str]) -> bool:
     known = content_stems(" ".join(said))
-    if any(one == other or is_akin(one, other) for one in kin(stems) for other in known):
+    if any(one == other or is_akin(one, other) or is_misspelt(one, other) for one in kin(stems) for other in known):
         return True
     return any(asked.match(part) and any(map(told.search, said)) for asked, told in _ANSWERS)
