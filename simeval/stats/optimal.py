@@ -288,7 +288,7 @@ def _improved(game: Game, stops: Stops, penalties: Floats, least: float) -> Stop
             now, then = (_broken(game, each) @ penalties for each in (totals[place], after[place]))
             while True:
                 cost = after[place, :, -1] + dearer[place] * then
-                step = int(np.nanargmin(cost))
+                step = int(np.where(np.isnan(cost), np.inf, cost).argmin())  # NaN if no step is left
                 is_going[place] = cost[step] < totals[place, -1] + dearer[place] * now - 1e-9
                 if is_going[place] or now == 0 or dearer[place] > _DEAREST:
                     break
