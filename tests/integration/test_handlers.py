@@ -63,8 +63,8 @@ class TestHandlers:
         assert threads
         assert threading.get_ident() not in threads
 
-    @pytest.mark.parametrize("is_async", [True, False])
-    async def test_what_an_app_that_fails_holds_is_free_at_once(self, is_async: bool) -> None:
+    @pytest.mark.parametrize("way", ["at once", "in a thread", "too late"])
+    async def test_what_an_app_that_fails_holds_is_free_at_once(self, way: str) -> None:
         class Held: ...
 
         held: list[weakref.ref[Held]] = []
@@ -74,12 +74,21 @@ class TestHandlers:
             held.append(weakref.ref(document))
             raise ValueError(f"cannot read {document}")
 
-        async def fail_later(message: str) -> str:
+        async def fail_at_once(message: str) -> str:
             return fail(message)
 
+        async def never_end(message: str) -> str:
+            document = Held()
+            held.append(weakref.ref(document))
+            await anyio.sleep_forever()
+            return str(document)
+
+        app: Any = {"at once": fail_at_once, "in a thread": fail, "too late": never_end}[way]
         gc.disable()
         try:
-            await Engine(seed=1).evaluate(scenario(), fail_later if is_async else fail)
+            await Engine(seed=1, app_timeout_seconds=0.05 if app is never_end else 60).evaluate(
+                scenario(sample_size=3), app
+            )
             kept = [each for each in held if each() is not None]
         finally:
             gc.enable()

@@ -238,6 +238,7 @@ def stepped(awaited: Awaitable[Any], blocking: Blocking) -> Generator[Any, Any, 
             return end.value
         finally:
             blocking.took(perf_counter() - clock)
+            thrown = None  # its traceback has this frame
         try:
             yield waits_for
         except GeneratorExit:
@@ -245,8 +246,6 @@ def stepped(awaited: Awaitable[Any], blocking: Blocking) -> Generator[Any, Any, 
             raise
         except BaseException as error:
             thrown = error
-        else:
-            thrown = None
 
 
 @dataclass(slots=True)
