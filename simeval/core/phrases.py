@@ -72,7 +72,10 @@ _QUOTED = r"[\"“„«]([^\"“”„«»\n]{2,60})[\"”“»]"
 _CODE = rf"[#$€£]?(?<![{_LETTER}])[A-Za-z]*\d[{_LETTER}]*(?:[.,:_-][{_LETTER}]+)*(?![{_LETTER}])%?"
 _NAMED = r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
 _DETAIL = re.compile(rf"{_EMAIL}|{_DATE}|\b\d{{1,2}}\s+{_MONTH}(?!\w)|{_NAMED}|{_CODE}", re.IGNORECASE)
-_CODE_OF = rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?(?P<code>[%s]+(?:[_-][%s]+)*)(?![{_LETTER}@%%:]|[.,/]\d)"
+_CODE_OF = (
+    rf"(?P<email>{_EMAIL})|(?<![{_LETTER}@.$€£:/-])#?"
+    rf"(?P<code>(?=[^\W\d_]*[\d_-])[%s]+(?:[_-][%s]+)*)(?![{_LETTER}@%%:]|[.,/]\d)"
+)
 _IDENTIFIER = re.compile(_CODE_OF % (("A-Za-z0-9",) * 2))
 _CYRILLIC_IDENTIFIER = re.compile(_CODE_OF % (("A-Za-z0-9\u0400-\u04ff",) * 2))
 _TIME_OR_ORDINAL = re.compile(r"\d+(?:am|pm|st|nd|rd|th|k|m|gb|mb|tb|kg|cm|mm|ml|h|hrs?|mins?|usd|eur)", re.IGNORECASE)
@@ -168,7 +171,8 @@ def languages_of(kind: str, text: str) -> frozenset[str]:
 def candidates(kind: str, text: str) -> Sequence[Phrase]:
     """Return the phrases of a kind that a text may have, by its words and letters, in the order of the file."""
     known, text = _of_kind(kind), text[:MOST_READ]
-    shared = [*(known.words & _words_of(text))] if known.words else []
+    spoken = _words_of(text)
+    shared = [] if known.words.isdisjoint(spoken) else [*(known.words & spoken)]
     if known.beginnings:
         shared += known.beginnings & _beginnings_of(text)
     if not shared and text.isascii():
@@ -283,6 +287,7 @@ _AKIN = tuple(
 )
 
 
+@lru_cache(maxsize=1_000)
 def kin(stems: frozenset[str]) -> frozenset[str]:
     """Return stems with those of words of like meaning, such as "cost" and "price"."""
     return stems.union(*(group for group in _AKIN if group & stems))
@@ -316,6 +321,7 @@ def details(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for _, each in sorted(found)))
 
 
+@lru_cache(maxsize=1_000)
 def names_of_things(text: str) -> tuple[str, ...]:
     """Return the identifiers and quoted names of a text, which any message about these things must contain."""
     quoted = [match[1] for match in re.finditer(_QUOTED, text) if squeezed(match[1])]
@@ -408,6 +414,8 @@ def _part_shape(part: str) -> str:
 @lru_cache(maxsize=1_000)
 def facts(text: str) -> tuple[Identifier, ...]:
     """Return the identifiers of a text, and its numbers in groups ("55-902") that are no date, time or span."""
+    if not _DIGIT_OR_AT.search(plain_digits(text)):
+        return ()
     found = [match[0] for match in _GROUPED.finditer(plain_digits(text))]
     grouped = (each for each in found if not _WHOLE_DATE.fullmatch(each) and not _is_span(each.split("-")))
     return (*identifiers(text), *(Identifier(each, squeezed(each), _GROUPS) for each in grouped))

@@ -24,7 +24,6 @@ from simeval.engine.users.state import LEAST_OF_GOAL, Found, Talk, UserFault
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
 CHANGED_OF = 5  # one in so many characters of a long one
 LONGEST_DOUBT = 150  # characters of an answer that only says it knows no such number
-LONGEST_COUNT = 3  # digits
 LONGEST_ZIP = 5  # digits
 LEAST_DIGITS = 7  # of a number without letters that is invented
 _EMAIL = "e-mail"
@@ -117,6 +116,7 @@ _COUNT = re.compile(rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}){_THING}")
 _COUNT_IN_WORDS = re.compile(
     rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))}){_THING}"
 )
+_SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is called
     r"(?:day|week|month|year|hour|minute|second|night|euro|dollar|buck|pound|cent|percent|uhr|tag|woche|monat|jahr|stunde|minut|"
     r"jour|semaine|mois|année|ans|heure|día|mes|año|hora|giorn|settiman|mese|mesi|anni|ore|dias|seman|anos|"
@@ -166,9 +166,9 @@ def _counts_otherwise(talk: Talk) -> Found:
     """Find another number of a thing than the script or an earlier message gives: "for 4 guests" of a table for six."""
     known = dict(_counted(f"{talk.scenario.given}\n{talk.scenario.when}"))
     for at, (place, text) in enumerate(talk.user):
-        if not (told := _counted(text)) or has("corrects itself", typed(text)):
-            continue
-        for thing, numbers in told.items() if not has("hearsay", typed(text)) else ():
+        told = _counted(text)
+        is_own = told and not any(has(kind, typed(text)) for kind in ("corrects itself", "hearsay"))
+        for thing, numbers in told.items() if is_own else ():
             before = known.get(thing, frozenset())
             is_other = len(before) == 1 and not numbers & before and len(numbers) == 1
             if not is_other or any(numbers & numbers_in(each) for each in [talk.script, *talk.before(place)]):
@@ -179,7 +179,7 @@ def _counts_otherwise(talk: Talk) -> Found:
             is_corrected = any(before & _counted(later).get(thing, frozenset()) for _, later in talk.user[at + 1 :])
             if not is_corrected:
                 yield UserFault("changes_fact", place, f"{min(numbers)} {thing}, and before {min(before)}")
-        known = {**told, **known}
+        known = {**told, **known} if told else known
 
 
 @lru_cache(maxsize=2_000)
@@ -188,7 +188,7 @@ def _counted(text: str) -> Mapping[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     spoken = words(text)
     has_word = not _NUMBER_WORDS.keys().isdisjoint(spoken)
-    if not has_word and not any(len(word) <= LONGEST_COUNT and word.isdigit() for word in spoken):
+    if not has_word and not _SHORT_NUMBER.search(text):
         return found
     for match in (_COUNT_IN_WORDS if has_word else _COUNT).finditer(typed(plain_digits(text))):
         number, thing = _NUMBER_WORDS.get(match["number"], match["number"]), match["thing"] or match["counter"]
@@ -206,8 +206,8 @@ def numbers_in(text: str) -> frozenset[str]:
 
 def _withholds(talk: Talk) -> Found:
     """Find users who deny that they have the number of their script which the app asks for."""
-    for place, text in talk.user[1:]:
-        if not has("lacks", typed(text)) or _DIGIT.search(text):
+    for place, text in talk.user[1:] if identifiers(f"{talk.scenario.given}\n{talk.scenario.when}") else ():
+        if _DIGIT.search(text) or not has("lacks", typed(text)):
             continue
         answer, told = "".join(talk.answer_before(place)), "".join(squeezed(text) for _, text in talk.user)
         known = identifiers(f"{talk.scenario.given}\n{talk.scenario.when}") if asks_anything(answer) else ()

@@ -47,6 +47,7 @@ _BUT = re.compile(  # an alternative
     r"\b(?:but|however|instead|aber|jedoch|dafür|mais|pero|sin\s+embargo|ma|però|mas|porém|maar|ale|но|зато|αλλά)\b|\d|が、|けど|但|不过|하지만|지만|لكن|אבל|लेकिन|पर"
 )
 _LETTERS = frozenset("bcdfghjklmnpqrstvx")  # that are no words of any language
+_DIGIT = re.compile(r"\d")
 _VALUE = re.compile(r"\d+(?:[.,:]\d+)*")
 _TELLING = re.compile(r"\d[\d.,:]*\d|\d(?=\s?[€$£%])")  # a value that another answer has not by chance
 _GAP = re.compile("(?<=[\u3040-\u9fff]) (?=[\u3040-\u9fff])")
@@ -61,7 +62,7 @@ def repeats_itself(talk: Talk) -> Found:
     for at, (place, text) in enumerate(talk.user):
         spoken = " ".join(words(text))
         answered = talk.answer_before(place)
-        alike = said["".join(filter(str.isdigit, spoken))]  # another number has another meaning
+        alike = said["".join(_DIGIT.findall(spoken))]  # another number has another meaning
         is_long = len(words(text)) >= LEAST_REPEATED
         same = [each for each in alike if _is_said_again(talk, place, spoken, each)] if is_long else ()
         if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
@@ -117,6 +118,7 @@ def _is_reminded(talk: Talk, at: int) -> bool:
     return is_again and any(values <= _telling(each) and 2 * len(told & topics(each)) >= len(told) for each in before)
 
 
+@lru_cache(maxsize=2_000)
 def _telling(text: str) -> frozenset[str]:
     return frozenset(_TELLING.findall(plain_digits(text)))
 

@@ -11,7 +11,6 @@ A turn without progress costs one of the patience that the trial's seed gave; wi
 whatever is asked. All of it follows from the messages, so that a conversation that was broken off goes on as it was.
 
 Actions of a simulated user with tools of its own: those the app asks for, by a rule and not by a model.
-
 A tool is used when one sentence of an answer has all the words of its name ("restart_phone": "Please restart your
 phone") and denies nothing. The user knows their results from then on.
 
@@ -399,11 +398,12 @@ def never_states_goal(talk: Talk) -> Found:
     """Find users who do not mention a goal that names or wants things; a way to behave needs no description."""
     when = talk.scenario.when
     things = names_of_things(when)
-    everything = " ".join(_MARKUP.sub(" ", text) for _, text in talk.user)
+    everything = " ".join(_MARKUP.sub(" ", text) if "<" in text else text for _, text in talk.user)
     if not things and (_is_far_from_goal(talk, everything) or _drifts(talk)):
         yield UserFault("never_states_goal", talk.user[-1][0])
-    is_bought = has("purchase", typed(when)) and has("purchase", typed(everything))  # as a parcel, perhaps
-    if not things or any(is_told(each, [everything]) for each in things) or is_bought:
+    if not things or any(is_told(each, [everything]) for each in things):
+        return
+    if all(has("purchase", typed(each)) for each in (when, everything)):  # as a parcel, perhaps
         return
     languages = {language_of(talk.scenario.given), language_of(when), language_of(everything)}
     is_english = (languages | named_languages(talk.script)) - {""} == {"en"}
@@ -425,18 +425,14 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     when = typed(talk.scenario.when)
     is_english = when.isascii() and language_of(when) in ("en", "")
     about = meaningful_topics(talk.scenario.when)
-    if (
-        len(about) < LEAST_OF_GOAL
-        or (is_english and not _WANTED.search(when))
-        or not _has_said_enough(talk, everything)
-    ):
+    if len(about) < LEAST_OF_GOAL or (is_english and not _WANTED.search(when)):
         return False
     known = topics(talk.scenario.given)
     goal = about - known if len(about - known) >= LEAST_OF_OWN else about
-    is_idle = "?" not in typed(everything).replace("？", "?").replace("؟", "?") and not any(map(_wishes, talk.user))
-    if any(topics(text) & (goal if is_idle else about) for _, text in talk.user):
+    if any(topics(text) & goal for _, text in talk.user) or not _has_said_enough(talk, everything):
         return False
-    if is_idle and has("works now", typed(talk.user[-1][1])):
+    is_idle = "?" not in typed(everything).replace("？", "?").replace("؟", "?") and not any(map(_wishes, talk.user))
+    if has("works now", typed(talk.user[-1][1])) if is_idle else any(topics(text) & about for _, text in talk.user):
         return False
     hoped = about.union(*(topics(each.behaviour or "") for each in talk.scenario.expectations))
     hoped -= known if is_idle else frozenset()
@@ -445,7 +441,8 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
         return False
     said = [typed(_WISH.sub(" ", everything)), *([] if is_idle else [typed(" ".join(heard))])]
     stems = content_stems(when) - GENERIC - (content_stems(talk.scenario.given) if is_idle else frozenset())
-    return not ((is_english and _is_spoken(when, stems, said)) or _is_answered_alike(talk, when))
+    is_spoken = is_english and _is_spoken(when, stems, said, content_stems(" ".join(said)))
+    return not (is_spoken or _is_answered_alike(talk, when))
 
 
 def _drifts(talk: Talk) -> bool:
@@ -455,13 +452,14 @@ def _drifts(talk: Talk) -> bool:
     hoped = (topics(each.behaviour or "") for each in talk.scenario.expectations)
     known = topics(f"{talk.scenario.given}\n{talk.scenario.when}").union(*hoped)
     strange, least = 0, LEAST_STRANGE
-    for place, text in talk.user:
+    for place, text in reversed(talk.user):
         about = meaningful_topics(text)
         if not about or not (_wishes((place, text)) or "?" in text or "？" in text or "؟" in text):
             continue
-        is_strange = len(about) > 1 and not about & known and not about & topics(" ".join(talk.app_before(place)))
-        strange = strange + 1 if is_strange else 0
-        least -= is_strange and has("corrects itself", typed(text))  # "Actually, I would rather have ..."
+        if len(about) < 2 or about & known or about & topics(" ".join(talk.app_before(place))):
+            break
+        strange += 1
+        least -= has("corrects itself", typed(text))  # "Actually, I would rather have ..."
     return strange >= max(least, LEAST_STRANGE - 1)
 
 
@@ -506,15 +504,15 @@ def part_unsaid(talk: Talk) -> Found:
     if unasked := _unasked(talk) or _unspoken(talk):
         yield UserFault("part_unsaid", talk.user[-1][0], unasked)
     parts = _parts(talk.scenario.when)
-    if len(parts) < 2 or language_of(" ".join(text for _, text in talk.user)) not in ("en", ""):
+    if len(parts) < 2:
         return
-    said = _spoken(talk)
+    known = content_stems(" ".join(said := _spoken(talk)))
     common = frozenset.intersection(*(stems for _, stems in parts))
     described = content_stems(talk.scenario.given)
-    for part, stems in parts:
-        own = stems - common - described or stems - common
-        if own and not _is_spoken(part, own, said):
-            yield UserFault("part_unsaid", talk.user[-1][0], repr(part))
+    own = ((part, stems - common - described or stems - common) for part, stems in parts)
+    unsaid = [part for part, stems in own if stems and not _is_spoken(part, stems, said, known)]
+    if unsaid and language_of(" ".join(text for _, text in talk.user)) in ("en", ""):
+        yield UserFault("part_unsaid", talk.user[-1][0], repr(unsaid[0]))
 
 
 def _unasked(talk: Talk) -> str:
@@ -584,17 +582,19 @@ def _parts(when: str) -> tuple[tuple[str, frozenset[str]], ...]:
 def _spoken(talk: Talk) -> Sequence[str]:
     """Return the sentences of both sides, without offers of the app that the user has not accepted."""
     found: list[str] = []
-    for place, message in enumerate(talk.conversation.messages):
+    is_taken = False
+    for message in reversed(talk.conversation.messages):
         sentences = _CLAUSE.findall(typed(message.content))
-        replies = [text for at, text in talk.user if at > place][:1]
-        is_taken = any(agrees(text) for text in replies)
-        is_offer = message.role == "assistant" and not is_taken
-        found += [each for each in sentences if not (is_offer and _OFFER.search(each))]
+        if message.role == "user":
+            is_taken = agrees(message.content)
+        elif not is_taken:
+            sentences = [each for each in sentences if not _OFFER.search(each)]
+        found += sentences
     return found
 
 
-def _is_spoken(part: str, stems: frozenset[str], said: Sequence[str]) -> bool:
-    known = content_stems(" ".join(said))
-    if any(one == other or is_akin(one, other) or is_misspelt(one, other) for one in kin(stems) for other in known):
+def _is_spoken(part: str, stems: frozenset[str], said: Sequence[str], known: frozenset[str]) -> bool:
+    akin = kin(stems)
+    if akin & known or any(is_akin(one, other) or is_misspelt(one, other) for one in akin for other in known):
         return True
     return any(asked.match(part) and any(map(told.search, said)) for asked, told in _ANSWERS)
