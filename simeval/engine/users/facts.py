@@ -116,6 +116,9 @@ _COUNT = re.compile(rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}){_THING}")
 _COUNT_IN_WORDS = re.compile(
     rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))}){_THING}"
 )
+_FINE = re.compile(
+    r"(?<![\d.,:])\d{1,3}(?:[.,]\d\d|:\d[1-46-9])(?![\d.,:]\d|\d|%)"
+)  # an amount, or a time to the minute
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is called
     r"(?:day|week|month|year|hour|minute|second|night|euro|dollar|buck|pound|cent|percent|uhr|tag|woche|monat|jahr|stunde|minut|"
@@ -137,6 +140,7 @@ def changes_fact(talk: Talk) -> Found:
     yield from _takes_back(talk)
     yield from _counts_otherwise(talk)
     yield from _withholds(talk)
+    yield from _transposes(talk)
     if not any(facts(text) for _, text in talk.user):
         return
     known = list(talk.known)
@@ -150,6 +154,24 @@ def changes_fact(talk: Talk) -> Found:
                 if _is_told_wrong(each, before) and not _is_told_right(talk, before.value, place):
                     yield UserFault("changes_fact", place, f"{each.written!r}, and before {before.written!r}")
             known.append(each)
+
+
+def _transposes(talk: Talk) -> Found:
+    """Find amounts and times of the script with two digits transposed: 68.40 of 86.40, 17:24 of 17:42."""
+    known = frozenset(_FINE.findall(plain_digits(talk.script)))
+    for place, text in talk.user if known else ():
+        told = frozenset(_FINE.findall(plain_digits(text))) - known
+        before = "\n".join(talk.app_before(place)) if told else ""
+        for each in (each for each in told if each not in before):
+            alike = (one for one in known if _is_transposed(one, each))
+            right = next(alike, "")
+            if right and not any(right in plain_digits(later) for _, later in talk.user):
+                yield UserFault("changes_fact", place, f"{each!r}, and before {right!r}")
+
+
+def _is_transposed(one: str, other: str) -> bool:
+    differing = [place for place, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1]
+    return len(one) == len(other) and len(differing) == 2 and sorted(one) == sorted(other)
 
 
 def _is_told_right(talk: Talk, value: str, place: int) -> bool:
@@ -325,6 +347,7 @@ _ADDRESS = re.compile(  # a street with its number
     r"|\b(\d{1,4})\s+[A-Z]\w+\s+(?:Street|St|Road|Rd|Lane|Avenue|Ave|Drive|Close|Way|Court|Crescent)\b"
     r"|\b(\d{1,4}),?\s+(?:bis\s+)?(?:rue|avenue|boulevard|place|impasse|chemin)\s"
     r"|\b(?:[Cc]alle|[Aa]venida|[Vv]ia|[Vv]iale|[Pp]iazza|[Rr]ua|[Pp]raça|ul\.|улица|ул\.|οδός|רחוב|شارع)\s+[^\d\n]{2,40}?(\d{1,4})\b"
+    r"|[가-힣](?:로|길)\s*(\d{1,4})(?!\d)"
 )
 
 

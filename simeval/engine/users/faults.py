@@ -89,6 +89,7 @@ _LABELLED = re.compile(  # "Name: A whole sentence." and not "Phone: 318"
     r"[^\n]*?[^\W\d_]{2,}\s+[^\n]*[^\W\d_]{2,}\s+[^\n]*[.!?…]\s*$",
     re.M,
 )
+_DASHED = re.compile(r"^\s*[—–]\s*[^\W\d].*[.!?…؟。]\s*$", re.M)  # lines of a dialogue
 THANKS_IN_A_ROW = 3
 LONGEST_THANKS, LONGEST_LEAVE = 9, 25  # words
 
@@ -321,7 +322,9 @@ def plays_both_sides(talk: Talk) -> Found:
     """
     for place, text in talk.user:
         read = typed(text)
-        is_of_lines = "\n" in text and (_ANSWERED.search(read) or len(_LABELLED.findall(text)) > 1)
+        is_of_lines = "\n" in text and (
+            _ANSWERED.search(read) or any(len(each.findall(text)) > 1 for each in (_LABELLED, _DASHED))
+        )
         if is_of_lines or (place and _is_said_by_app(talk, place, text)):
             yield UserFault("plays_both_sides", place, repr(text[:80]))
         if ":" not in read and "：" not in read:
