@@ -35,7 +35,8 @@ def more_than(successes: _Counts, n: _Counts, p: float) -> Floats:
 def _tail(successes: _Counts, n: _Counts, p: float, *, is_upper: bool) -> Floats:
     largest = int(np.max(n))
     if largest > _TABLED:
-        return np.asarray((scipy.special.bdtrc if is_upper else scipy.special.bdtr)(successes, n, p))
+        tail = scipy.special.bdtrc if is_upper else scipy.special.bdtr  # the latter is NaN below 0 successes
+        return np.where(np.less(successes, 0), float(is_upper), tail(np.maximum(successes, 0), n, p))
     table = _tails(p, largest + _GRAIN - largest % _GRAIN - 1, is_upper)
     return np.asarray(table[n, np.asarray(successes) + 1])
 

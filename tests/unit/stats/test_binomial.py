@@ -57,9 +57,10 @@ def test_tails_of_many_trials_equal_those_of_scipy(n: int) -> None:
     assert np.allclose(more_than(successes, sizes, 0.8), scipy.special.bdtrc(successes, sizes, 0.8))
 
 
-def test_no_successes_are_less_than_none() -> None:
-    assert at_most(np.array([-1, 3]), 3, 0.5).tolist() == [0, 1]
-    assert more_than(np.array([-1, 3]), 3, 0.5).tolist() == [1, 0]
+@pytest.mark.parametrize("n", [3, 1_024])
+def test_no_successes_are_less_than_none(n: int) -> None:
+    assert at_most(np.array([-1, n]), n, 0.5).tolist() == [0, 1]
+    assert more_than(np.array([-1, n]), n, 0.5).tolist() == [1, 0]
 
 
 def test_factorials_are_those_of_integers() -> None:
