@@ -11,7 +11,8 @@ largest where the rate equals the bar. The box of Berger and Boos is for the cha
 by the number that it called good, which is known before the first label.
 
 Between the points of the grid the chance is not computed. Three times as many points in each direction moved it by at
-most 7e-5 in forty random plans, and the p-value pays 2e-4 for that; `benchmarks.statistics.people --looks` sums at others.
+most 7e-5 in forty random plans, and the p-value pays 2e-4 for that. `benchmarks.statistics.people --looks` sums at
+others.
 """
 
 from collections.abc import Sequence
