@@ -20,7 +20,8 @@ _WORDS = {
     ),
     "de": (
         "der die das und ist nicht ich sie ein eine zu mit auf für den dem von wir haben bitte kann mein meine wie es "
-        "auch noch nach bei aus oder aber wenn dass sich möchte habe bin sind einen einer mir mich wurde"
+        "auch noch nach bei aus oder aber wenn dass sich möchte habe bin sind einen einer mir mich wurde was am im um "
+        "zum zur wo wann wer er ihr ihre will soll kunde kundin denn dann schon nur gibt"
     ),
     "fr": (
         "le la les des est et je vous une un pas que pour dans avec mon ma sur au du ne ce cette mais bonjour ai suis "
@@ -42,7 +43,10 @@ _WORDS = {
         "de het een en is niet ik je u dat van te met op voor mijn hebben heb kan zijn maar ook wat naar bij of als "
         "er wil graag bestelling deze dit aan nog geen heeft"
     ),
-    "pl": ("i w nie na się jest to że z do mam proszę czy jak co dla moje mój ale chcę być po już tak jestem tego"),
+    "pl": (
+        "i w nie na się jest to że z do mam proszę czy jak co dla moje mój ale chcę być po już tak jestem tego a ile "
+        "o od za mi mnie kiedy gdzie dzień dobry dziękuję jeszcze tylko"
+    ),
     "sv": ("och att det är jag inte en ett på som med för har min mitt kan vill du av till men vad den om var så"),
     "da": ("og at det er jeg ikke en et på som med for har min mit kan vil du af til men hvad den om var så hvor"),
     "tr": ("ve bir bu için ile ben mı mi çok ne var değil istiyorum benim nasıl ama siparişim lütfen daha gibi olan"),
@@ -64,6 +68,7 @@ _CALLED = {
 ANY = "any"  # the language of whoever speaks of languages
 _LEAST_WORDS = 5  # of a message, to detect its language by words
 _LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
+_MOST_ACCENTED = 8  # one English word of so many may have a letter beyond a to z
 _LEAST_LETTERS = 4  # of a message, to detect its language by script
 _SCRIPTS = {
     "CYRILLIC": "Cyrillic", "GREEK": "Greek", "ARABIC": "Arabic", "HEBREW": "Hebrew", "DEVANAGARI": "Devanagari",
@@ -110,6 +115,8 @@ def language_of(text: str) -> str:
     ranked = [*sorted(hits.items(), key=lambda hit: -hit[1])[:2], ("", 0), ("", 0)]
     (first, most), (_, next_most) = ranked[:2]
     if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < 2:
+        return ""
+    if first == "en" and len(words) <= _MOST_ACCENTED * sum(not word.isascii() for word in words):
         return ""
     return first if most - next_most >= 2 or most >= 2 * next_most else ""
 

@@ -109,11 +109,19 @@ def refuses(text: str) -> bool:
     return len(text) <= _LONGEST_REFUSAL and any(map(_REFUSAL.search, first))
 
 
+_SHOWS = re.compile(  # "... help you with a photo?", which a customer may ask
+    r"\s*(?:there\s+|out\s+|by\s+|with|met|mit|avec|con|com)\s+(?:[^\W\d_]+\s+){0,2}"
+    r"(?:photo|foto|picture|bild|screenshot|video|vídeo|scan)"
+)
+
+
 @_REMEMBERED
 def assistant_phrase(text: str) -> str:
     """Return words of a message that an assistant uses and a person who wants something does not; "" without any."""
     found = search("assistant", typed(text))
-    return text.replace("’", "'")[found.start() : found.end()].strip() if found else ""
+    if not found or _SHOWS.match(typed(text), found.end()):
+        return ""
+    return text.replace("’", "'")[found.start() : found.end()].strip()
 
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")

@@ -125,6 +125,8 @@ _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is ca
     r"jour|semaine|mois|année|ans|heure|día|mes|año|hora|giorn|settiman|mese|mesi|anni|ore|dias|seman|anos|"
     r"dag|weken|week|maand|jaar|uur|dni|dzie|tygod|miesi|lat|godz|дн|недел|месяц|лет|час|минут|рубл|"
     r"ημέρ|μέρ|εβδομ|μήν|ώρ|λεπτ|ευρώ|ימים|שבוע|חודש|שעות|दिन|हफ्|महीन|घंट|मिनट|रुप|أيام|أسابيع|أشهر|ساعات|"
+    r"jan|feb|mar|apr|ma[iy]|jun|jul|aug|sep|oct|okt|nov|dec|dez|янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек|"
+    r"утра|вечер|дня|ночи|rano|wiecz|morgen|früh|abend|mittag|בבוקר|בערב|צהר|صباح|مساء|ظهر|बज|सुबह|शाम|"
     r"other|more|of|times|time|andere|weitere|mal|autre|fois|otr|vece|vez|altr|volt|outr|keer|razy|raz|раз|am\b|pm\b|"
     r"am\b|pm\b)"
 )
@@ -185,23 +187,21 @@ def _is_told_right(talk: Talk, value: str, place: int) -> bool:
 
 
 def _counts_otherwise(talk: Talk) -> Found:
-    """Find another number of a thing than the script or an earlier message gives: "for 4 guests" of a table for six."""
-    known = dict(_counted(f"{talk.scenario.given}\n{talk.scenario.when}"))
-    for at, (place, text) in enumerate(talk.user):
-        told = _counted(text)
-        is_own = told and not any(has(kind, typed(text)) for kind in ("corrects itself", "hearsay"))
-        for thing, numbers in told.items() if is_own else ():
-            before = known.get(thing, frozenset())
-            is_other = len(before) == 1 and not numbers & before and len(numbers) == 1
-            if not is_other or any(numbers & numbers_in(each) for each in [talk.script, *talk.before(place)]):
-                continue
-            is_part = int(min(numbers)) < int(min(before))  # "2 of the boxes", of a user who has told of all
-            if is_part and any(before & _counted(told).get(thing, frozenset()) for _, told in talk.user[:at]):
-                continue
-            is_corrected = any(before & _counted(later).get(thing, frozenset()) for _, later in talk.user[at + 1 :])
-            if not is_corrected:
+    """Find another number of a thing in the first message than the script gives: "I have 3 cats" of a user with two.
+
+    Later it may be another matter, such as "then make it 6 guests", and so it may if the goal names the thing.
+    """
+    place, text = talk.user[0]
+    known = _counted(talk.scenario.given)
+    if not known or not (told := _counted(text)) or has("corrects itself", typed(text)) or has("hearsay", typed(text)):
+        return
+    given, goal = numbers_in(talk.script), typed(talk.scenario.when)
+    for thing, numbers in told.items():
+        before = known.get(thing, frozenset())
+        if len(before) == 1 == len(numbers) and not numbers & given and thing not in goal:
+            later = (_counted(each).get(thing, frozenset()) for _, each in talk.user[1:])
+            if not any(before & each for each in later):
                 yield UserFault("changes_fact", place, f"{min(numbers)} {thing}, and before {min(before)}")
-        known = {**told, **known} if told else known
 
 
 @lru_cache(maxsize=2_000)

@@ -237,7 +237,8 @@ def switches_language(talk: Talk) -> Found:
     """Find messages in a language that nobody has brought up."""
     if not any(language_of(text) for _, text in talk.user):
         return
-    own = {language_of(talk.script)} - {""}
+    hoped = (each.behaviour or "" for each in talk.scenario.expectations)
+    own = {language_of(talk.script), language_of("\n".join([talk.script, *hoped]))} - {""}
     for place, text in talk.user:
         found = language_of(text)
         if not found or found in own:

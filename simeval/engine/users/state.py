@@ -449,6 +449,8 @@ def _drifts(talk: Talk) -> bool:
     """Return whether a user leaves its goal: its last requests are for things of neither the script nor the app."""
     if len(talk.user) < LEAST_STRANGE or len(meaningful_topics(talk.scenario.when)) < LEAST_OF_GOAL:
         return False
+    if any(has("refusal", typed(text)) for _, text in talk.app):  # who is refused tries something else
+        return False
     hoped = (topics(each.behaviour or "") for each in talk.scenario.expectations)
     known = topics(f"{talk.scenario.given}\n{talk.scenario.when}").union(*hoped)
     strange, least = 0, LEAST_STRANGE

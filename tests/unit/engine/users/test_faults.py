@@ -172,3 +172,46 @@ def test_of_stubs_of_a_fault_that_detectors_were_not_tuned_on_nearly_all_are_cau
     count, of = caught(kind, clean(), 1, 200)
 
     assert count >= 0.95 * of
+
+
+@pytest.mark.parametrize(
+    ("given", "when", "said"),
+    [
+        (
+            "A patient with an appointment on 7 May",
+            "They want another day",
+            ("Is there another day?", "Which?", "9 May?"),
+        ),
+        (
+            "A guest with a table for 4 people",
+            "They want to bring friends",
+            ("4 people is too few.", "Oh?", "For 6 people!"),
+        ),
+        (
+            "Kunde mit 2 Katzen",
+            "Er will Futter bestellen",
+            ("Ich brauche Futter für meine zwei Katzen.", "Gern."),
+        ),
+        (
+            "Pacjent z wizytą o 9 rano",
+            "Chce zmienić godzinę wizyty",
+            ("Chcę zmienić godzinę.", "Na którą?", "Na 11 rano."),
+        ),
+        ("Oma mit zwei Enkeln", "Sie will wissen, was läuft", ("Was läuft denn am Sonntag für Kinder?", "Der Dachs.")),
+        (
+            "Bas met een plant",
+            "Hij wil weten wat het is",
+            ("Wat zit er op mijn plant? Kan ik u helpen met een foto?", "Luis."),
+        ),
+    ],
+)
+def test_who_wants_a_change_or_shows_a_photo_has_no_fault(given: str, when: str, said: tuple[str, ...]) -> None:
+    then = Expectation(expected_behavior="It helps", evaluator=SUCCESS)
+
+    assert found(*said, of=scenario(given=given, when=when, then=then)) == []
+
+
+def test_a_count_in_the_first_message_is_told_as_it_was_given() -> None:
+    owner = scenario(given="A man who has 2 cats", when="He wants to know what food is best.")
+
+    assert "changes_fact" in found("Hi, which food is best? I have 3 cats.", "The dry one.", of=owner)
