@@ -68,8 +68,7 @@ _DENIED = re.compile(r"\b(?:not|never|no|without)\b|n't\b", re.I)
 
 UserTool = Callable[[], Any]
 
-LONG_GOAL = 15  # of so many, one occurs by chance
-LEAST_OF_GOAL = 3  # topics of a goal without names
+LONG_GOAL, LEAST_OF_GOAL = 15, 3  # of so many words one occurs by chance; topics of a goal without names
 LEAST_STRANGE = 3  # messages in a row about something else, of a user who never comes back to its goal
 LEAST_OF_OWN = 2  # of them that the description of the person lacks
 LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
@@ -446,10 +445,9 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
 
 
 def _drifts(talk: Talk) -> bool:
-    """Return whether a user leaves its goal: its last requests are for things of neither the script nor the app."""
-    if len(talk.user) < LEAST_STRANGE or len(meaningful_topics(talk.scenario.when)) < LEAST_OF_GOAL:
-        return False
-    if any(has("refusal", typed(text)) for _, text in talk.app):  # who is refused tries something else
+    """Return whether a user who was refused nothing leaves its goal: it asks for things that nobody has named."""
+    is_short = len(talk.user) < LEAST_STRANGE or len(meaningful_topics(talk.scenario.when)) < LEAST_OF_GOAL
+    if is_short or any(has("refusal", typed(text)) for _, text in talk.app):
         return False
     hoped = (topics(each.behaviour or "") for each in talk.scenario.expectations)
     known = topics(f"{talk.scenario.given}\n{talk.scenario.when}").union(*hoped)

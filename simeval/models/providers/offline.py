@@ -249,11 +249,15 @@ _MY_CASE = {
 }  # fmt: skip
 
 
+LEAST_READ_OUT = 6  # words of a sentence that is recited if it is written as it stands in the scenario
+
+
 @lru_cache(maxsize=1_000)  # a scenario is the same in each of its turns
 def _in_first_person(sentence: str) -> str:
     """Turn a sentence about the user into the user's own words, or into "My case" if it cannot be turned."""
     text = first_person(sentence)
-    is_of_another = has("third person", typed(text)) and not has("first person", typed(text))
+    is_as_written = text.casefold() == sentence.casefold() and len(text.split()) >= LEAST_READ_OUT
+    is_of_another = (is_as_written or has("third person", typed(text))) and not has("first person", typed(text))
     return f"{_MY_CASE.get(language_of(text), 'My case: ')}{text}" if is_of_another else text
 
 
