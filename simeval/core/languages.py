@@ -67,6 +67,7 @@ _CALLED = {
 }  # fmt: skip
 ANY = "any"  # the language of whoever speaks of languages
 _LEAST_WORDS = 5  # of a message, to detect its language by words
+_LEAST_COMMON = 3  # different ones of them
 _LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
 _MOST_ACCENTED = 8  # one English word of so many may have a letter beyond a to z
 _LEAST_LETTERS = 4  # of a message, to detect its language by script
@@ -114,7 +115,7 @@ def language_of(text: str) -> str:
     hits = Counter(chain.from_iterable(filter(None, map(_OF_WORD.get, words))))
     ranked = [*sorted(hits.items(), key=lambda hit: -hit[1])[:2], ("", 0), ("", 0)]
     (first, most), (_, next_most) = ranked[:2]
-    if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < 2:
+    if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < _LEAST_COMMON:
         return ""
     if first == "en" and len(words) <= _MOST_ACCENTED * sum(not word.isascii() for word in words):
         return ""

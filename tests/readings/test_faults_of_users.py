@@ -55,7 +55,8 @@ def faults(of: ScenarioTest, *said: str, ended: Ending = "goal_satisfied") -> li
 
 def found(row: Mapping[str, Any]) -> list[str]:
     of = scenario(row["when"], given=row["given"], then=row["expected_behavior"])
-    return faults(of, *(message["content"] for message in row["messages"]), ended=row["ended"])
+    messages = tuple(Message(role=each["role"], content=each["content"]) for each in row["messages"])
+    return [fault.kind for fault in find_faults(of, Conversation(messages=messages, ended=row["ended"]))]
 
 
 def is_named(row: Mapping[str, Any]) -> bool:
@@ -104,7 +105,15 @@ def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
     assert sum(bool(found(row)) for row in new) >= 0.6 * len(new) > 0
 
 
-@pytest.mark.parametrize("name", [*TRANSCRIPTS, "good_of_many_kinds"])
+def test_half_of_the_faults_in_transcripts_that_no_rule_was_written_for_are_found() -> None:
+    read = rows("by_four_strangers")
+    named, new = list(filter(is_named, read)), list(filter(is_new, read))
+
+    assert sum(bool(found(row)) for row in named) >= 0.5 * len(named) > 0
+    assert sum(bool(found(row)) for row in new) >= 0.3 * len(new) > 0
+
+
+@pytest.mark.parametrize("name", [*TRANSCRIPTS, "good_of_many_kinds", "by_four_strangers"])
 def test_users_who_do_their_part_are_not_accused(name: str) -> None:
     good = [row for row in rows(name) if row["label"] == "good"]
 

@@ -152,9 +152,10 @@ def _is_beside_the_question(talk: Talk, at: int) -> bool:
     is_short = max(len(asked), len(reply), len(text)) <= LONGEST_AGAIN
     if (
         not is_short
-        or not asks(asked)
         or reply == asked
+        or not asks(asked)
         or len(words(text)) < LEAST_BESIDE
+        or not topics(asked) & topics(reply)
         or _VALUE.search(plain_digits(text))
     ):
         return False

@@ -73,7 +73,7 @@ LEAST_STRANGE = 3  # messages in a row about something else, of a user who never
 LEAST_OF_OWN = 2  # of them that the description of the person lacks
 LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
 SHORTEST_AKIN = 4  # letters that words of one family begin with
-LEAST_OF_PART = 2  # topics of a part of a goal that is never mentioned
+LEAST_OF_PART = 3  # topics of a part of a goal that is never mentioned
 LONGEST_GOAL = 40  # words of a goal whose parts are looked for
 
 _WISH = re.compile(r"\b(?:good|nice|great|lovely|fine)\s+(?:day|morning|afternoon|evening|weekend|week)\b", re.I)

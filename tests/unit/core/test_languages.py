@@ -33,3 +33,14 @@ def test_languages_are_known_by_their_names() -> None:
     assert named_languages("She speaks Spanish and a little German") == {"es", "de"}
     assert ANY in named_languages("Translate this for me")
     assert named_languages("A customer of a shop") == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text", ["Toppen, ha en fin dag!", "ai que alívio, obrigada mesmo", "A ile to kosztuje, takie przepisanie?"]
+)
+def test_two_common_words_are_no_proof_of_a_language(text: str) -> None:
+    assert language_of(text) == ""
+
+
+def test_a_german_question_with_english_looking_words_is_not_english() -> None:
+    assert language_of("Guten Tag, was läuft denn am Sonntag für Kinder?") == "de"
