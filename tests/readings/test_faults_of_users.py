@@ -121,20 +121,13 @@ def test_users_who_do_their_part_are_not_accused(name: str) -> None:
     assert [row["kind"] for row in good if found(row)] == []
 
 
-@pytest.mark.parametrize(
-    ("told", "answer", "kinds"),
-    [
-        ("It was the 17:24 from Leeds.", "Found it.", ["changes_fact"]),
-        ("It was the 17:42 from Leeds.", "Found it.", []),
-        ("Is there a 17:24 as well, beside the 17:42 train?", "No, there is none.", []),
-        ("I paid 68.40 for the train ticket.", "Found it.", ["changes_fact"]),
-        ("— And the refund?\n— It has been sent.\n— Thank you.", "Found it.", ["plays_both_sides"]),
-    ],
-)
-def test_transposed_digits_and_lines_of_a_dialogue_are_faults(told: str, answer: str, kinds: list[str]) -> None:
+def test_lines_of_a_dialogue_are_a_fault() -> None:
     of = scenario("You want a refund for the train.", given="You paid 86.40 for the train at 17:42 from Leeds.")
+    lines = "— And the refund?\n— It has been sent.\n— Thank you."
 
-    assert faults(of, "I want a refund for the train.", "Which one?", told, answer, "Thanks!") == kinds
+    assert faults(of, "I want a refund for the train.", "Which one?", lines, "Found it.", "Thanks!") == [
+        "plays_both_sides"
+    ]
 
 
 def test_a_wrong_thing_in_a_scenario_asks_for_no_wrong_number() -> None:

@@ -1,12 +1,11 @@
 """Facts that a simulated user tells otherwise than its script, or without a source: numbers, names, itself."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from simeval.core.languages import is_common
 from simeval.core.phrases import (
     Identifier,
     facts,
@@ -108,18 +107,7 @@ _NUMBER_WORDS = {
     )
     for word in group.split()
 }
-_THING = (
-    r"(?:\s+(?:d[eo]\s+|of\s+)?(?P<thing>[^\W\d_](?:[^\W\d]|[\u0900-\u0963]){2,})"
-    r"|\s*(?P<counter>[名人泊個枚匹台本冊명개박장마리位个张本只件]))"
-)
-_COUNT = re.compile(rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}){_THING}")
-_COUNT_IN_WORDS = re.compile(
-    rf"(?<![\w.,:/-])(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))}){_THING}"
-)
-_FINE = re.compile(
-    r"(?<![\d.,:])\d{1,3}(?:[.,]\d\d|:\d[1-46-9])(?![\d.,:]\d|\d|%)"
-)  # an amount, or a time to the minute
-_SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
+_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _UNCOUNTED = re.compile(  # times, spans, amounts, and what one of several is called
     r"(?:day|week|month|year|hour|minute|second|night|euro|dollar|buck|pound|cent|percent|uhr|tag|woche|monat|jahr|stunde|minut|"
     r"jour|semaine|mois|année|ans|heure|día|mes|año|hora|giorn|settiman|mese|mesi|anni|ore|dias|seman|anos|"
@@ -140,9 +128,7 @@ def changes_fact(talk: Talk) -> Found:
     """
     yield from _is_somebody_else(talk)
     yield from _takes_back(talk)
-    yield from _counts_otherwise(talk)
     yield from _withholds(talk)
-    yield from _transposes(talk)
     if not any(facts(text) for _, text in talk.user):
         return
     known = list(talk.known)
@@ -158,24 +144,6 @@ def changes_fact(talk: Talk) -> Found:
             known.append(each)
 
 
-def _transposes(talk: Talk) -> Found:
-    """Find amounts and times of the script with two digits transposed: 68.40 of 86.40, 17:24 of 17:42."""
-    known = frozenset(_FINE.findall(plain_digits(talk.script)))
-    for place, text in talk.user if known else ():
-        told = frozenset(_FINE.findall(plain_digits(text))) - known
-        before = "\n".join(talk.app_before(place)) if told else ""
-        for each in (each for each in told if each not in before):
-            alike = (one for one in known if _is_transposed(one, each))
-            right = next(alike, "")
-            if right and not any(right in plain_digits(later) for _, later in talk.user):
-                yield UserFault("changes_fact", place, f"{each!r}, and before {right!r}")
-
-
-def _is_transposed(one: str, other: str) -> bool:
-    differing = [place for place, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1]
-    return len(one) == len(other) and len(differing) == 2 and sorted(one) == sorted(other)
-
-
 def _is_told_right(talk: Talk, value: str, place: int) -> bool:
     """Return whether a message has an identifier, or a later one, which corrects it, of a user who had not told it."""
     told = [(at, typed(text)) for at, text in talk.user if value in squeezed(text)]
@@ -184,40 +152,6 @@ def _is_told_right(talk: Talk, value: str, place: int) -> bool:
     reply = talk.reply_to(place)
     is_doubted = has("refusal", typed(reply)) and len(reply) <= LONGEST_DOUBT
     return any(is_doubted or has("corrects itself", text) for _, text in told)
-
-
-def _counts_otherwise(talk: Talk) -> Found:
-    """Find another number of a thing in the first message than the script gives: "I have 3 cats" of a user with two.
-
-    Later it may be another matter, such as "then make it 6 guests", and so it may if the goal names the thing.
-    """
-    place, text = talk.user[0]
-    known = _counted(talk.scenario.given)
-    if not known or not (told := _counted(text)) or has("corrects itself", typed(text)) or has("hearsay", typed(text)):
-        return
-    given, goal = numbers_in(talk.script), typed(talk.scenario.when)
-    for thing, numbers in told.items():
-        before = known.get(thing, frozenset())
-        if len(before) == 1 == len(numbers) and not numbers & given and thing not in goal:
-            later = (_counted(each).get(thing, frozenset()) for _, each in talk.user[1:])
-            if not any(before & each for each in later):
-                yield UserFault("changes_fact", place, f"{min(numbers)} {thing}, and before {min(before)}")
-
-
-@lru_cache(maxsize=2_000)
-def _counted(text: str) -> Mapping[str, frozenset[str]]:
-    """Return the numbers that stand before each kind of thing in a text; no times, spans and amounts."""
-    found: dict[str, frozenset[str]] = {}
-    spoken = words(text)
-    has_word = not _NUMBER_WORDS.keys().isdisjoint(spoken)
-    if not has_word and not _SHORT_NUMBER.search(text):
-        return found
-    for match in (_COUNT_IN_WORDS if has_word else _COUNT).finditer(typed(plain_digits(text))):
-        number, thing = _NUMBER_WORDS.get(match["number"], match["number"]), match["thing"] or match["counter"]
-        if not _UNCOUNTED.match(thing) and not is_common(thing) and number.isdigit():
-            key = thing[:KIN] if thing.isascii() or thing[0] < "\u0e00" else thing
-            found[key] = found.get(key, frozenset()) | {number}
-    return found
 
 
 @lru_cache(maxsize=2_000)

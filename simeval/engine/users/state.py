@@ -69,7 +69,6 @@ _DENIED = re.compile(r"\b(?:not|never|no|without)\b|n't\b", re.I)
 UserTool = Callable[[], Any]
 
 LONG_GOAL, LEAST_OF_GOAL = 15, 3  # of so many words one occurs by chance; topics of a goal without names
-LEAST_STRANGE = 3  # messages in a row about something else, of a user who never comes back to its goal
 LEAST_OF_OWN = 2  # of them that the description of the person lacks
 LEAST_MESSAGES = 2  # of a user who has not left, to expect its goal in them
 SHORTEST_AKIN = 4  # letters that words of one family begin with
@@ -398,7 +397,7 @@ def never_states_goal(talk: Talk) -> Found:
     when = talk.scenario.when
     things = names_of_things(when)
     everything = " ".join(_MARKUP.sub(" ", text) if "<" in text else text for _, text in talk.user)
-    if not things and (_is_far_from_goal(talk, everything) or _drifts(talk)):
+    if not things and _is_far_from_goal(talk, everything):
         yield UserFault("never_states_goal", talk.user[-1][0])
     if not things or any(is_told(each, [everything]) for each in things):
         return
@@ -442,25 +441,6 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     stems = content_stems(when) - GENERIC - (content_stems(talk.scenario.given) if is_idle else frozenset())
     is_spoken = is_english and _is_spoken(when, stems, said, content_stems(" ".join(said)))
     return not (is_spoken or _is_answered_alike(talk, when))
-
-
-def _drifts(talk: Talk) -> bool:
-    """Return whether a user who was refused nothing leaves its goal: it asks for things that nobody has named."""
-    is_short = len(talk.user) < LEAST_STRANGE or len(meaningful_topics(talk.scenario.when)) < LEAST_OF_GOAL
-    if is_short or any(has("refusal", typed(text)) for _, text in talk.app):
-        return False
-    hoped = (topics(each.behaviour or "") for each in talk.scenario.expectations)
-    known = topics(f"{talk.scenario.given}\n{talk.scenario.when}").union(*hoped)
-    strange, least = 0, LEAST_STRANGE
-    for place, text in reversed(talk.user):
-        about = meaningful_topics(text)
-        if not about or not (_wishes((place, text)) or "?" in text or "？" in text or "؟" in text):
-            continue
-        if len(about) < 2 or about & known or about & topics(" ".join(talk.app_before(place))):
-            break
-        strange += 1
-        least -= has("corrects itself", typed(text))  # "Actually, I would rather have ..."
-    return strange >= max(least, LEAST_STRANGE - 1)
 
 
 def _wishes(told: tuple[int, str]) -> bool:

@@ -209,9 +209,3 @@ def test_who_wants_a_change_or_shows_a_photo_has_no_fault(given: str, when: str,
     then = Expectation(expected_behavior="It helps", evaluator=SUCCESS)
 
     assert found(*said, of=scenario(given=given, when=when, then=then)) == []
-
-
-def test_a_count_in_the_first_message_is_told_as_it_was_given() -> None:
-    owner = scenario(given="A man who has 2 cats", when="He wants to know what food is best.")
-
-    assert "changes_fact" in found("Hi, which food is best? I have 3 cats.", "The dry one.", of=owner)
