@@ -67,7 +67,6 @@ _CALLED = {
 }  # fmt: skip
 ANY = "any"  # the language of whoever speaks of languages
 _LEAST_WORDS = 5  # of a message, to detect its language by words
-_LEAST_COMMON = 3  # different ones of them
 _LEAST_SHARE = 0.2  # of its words, that are among the commonest of its language
 _MOST_ACCENTED = 8  # one English word of so many may have a letter beyond a to z
 _LEAST_LETTERS = 4  # of a message, to detect its language by script
@@ -104,8 +103,11 @@ _OF_ONE = (*((re.compile(rf"\b{each}\b"), "my") for each in ("her", "his")), (re
 
 
 @lru_cache(maxsize=10_000)
-def language_of(text: str) -> str:
-    """Return the language of a text, or the name of its script if that is not the Latin one; "" if neither is clear."""
+def language_of(text: str, *, least: int = 2) -> str:
+    """Return the language of a text, or the name of its script if that is not the Latin one; "" if neither is clear.
+
+    A text in Latin letters has at least so many different ones of the commonest words of its language.
+    """
     if script := _script(text):
         return script
     plain = text.replace("’", "'").casefold()
@@ -115,7 +117,7 @@ def language_of(text: str) -> str:
     hits = Counter(chain.from_iterable(filter(None, map(_OF_WORD.get, words))))
     ranked = [*sorted(hits.items(), key=lambda hit: -hit[1])[:2], ("", 0), ("", 0)]
     (first, most), (_, next_most) = ranked[:2]
-    if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < _LEAST_COMMON:
+    if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < least:
         return ""
     if first == "en" and len(words) <= _MOST_ACCENTED * sum(not word.isascii() for word in words):
         return ""

@@ -66,6 +66,7 @@ from simeval.engine.users.state import (
 )
 from simeval.suites.scenario import ScenarioTest
 
+CLEAR = 3  # common words that show another language: two made Swedish Spanish, and Portuguese French
 LEAST_QUOTED = 6  # words in a row that are no chance
 LEAST_QUOTED_MEANING = 3  # words among them that carry meaning
 LEAST_ANSWERED = 3  # topics of an expectation that are no chance in one message
@@ -236,12 +237,12 @@ def _is_void(spoken: Sequence[str]) -> bool:
 
 def switches_language(talk: Talk) -> Found:
     """Find messages in a language that nobody has brought up."""
-    if not any(language_of(text) for _, text in talk.user):
+    if not any(language_of(text, least=CLEAR) for _, text in talk.user):
         return
     hoped = (each.behaviour or "" for each in talk.scenario.expectations)
     own = {language_of(talk.script), language_of("\n".join([talk.script, *hoped]))} - {""}
     for place, text in talk.user:
-        found = language_of(text)
+        found = language_of(text, least=CLEAR)
         if not found or found in own:
             continue
         told = [talk.script, *(text for at, text in talk.user if at <= place)]

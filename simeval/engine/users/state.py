@@ -433,9 +433,10 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     if has("works now", typed(talk.user[-1][1])) if is_idle else any(topics(text) & about for _, text in talk.user):
         return False
     hoped = about.union(*(topics(each.behaviour or "") for each in talk.scenario.expectations))
+    is_served = any(len(topics(text) & hoped) >= LEAST_OF_GOAL for _, text in talk.app)  # of a curt wish, perhaps
     hoped -= known if is_idle else frozenset()
     heard = [_QUESTIONS_OF.sub(" ", text) if is_idle else text for _, text in talk.app]
-    if any(topics(text) & hoped for text in heard):
+    if is_served or any(topics(text) & hoped for text in heard):
         return False
     said = [typed(_WISH.sub(" ", everything)), *([] if is_idle else [typed(" ".join(heard))])]
     stems = content_stems(when) - GENERIC - (content_stems(talk.scenario.given) if is_idle else frozenset())
