@@ -256,7 +256,8 @@ LEAST_READ_OUT = 6  # words of a sentence that is recited if it is written as it
 def _in_first_person(sentence: str) -> str:
     """Turn a sentence about the user into the user's own words, or into "My case" if it cannot be turned."""
     text = first_person(sentence)
-    is_as_written = text.casefold() == sentence.casefold() and len(text.split()) >= LEAST_READ_OUT
+    is_question = text.rstrip().endswith(("?", "？"))
+    is_as_written = text.casefold() == sentence.casefold() and len(text.split()) >= LEAST_READ_OUT and not is_question
     is_of_another = (is_as_written or has("third person", typed(text))) and not has("first person", typed(text))
     return f"{_MY_CASE.get(language_of(text), 'My case: ')}{text}" if is_of_another else text
 
