@@ -224,14 +224,24 @@ def _statistics(surface: _Surface, judged_good: int) -> Floats:
     a = (np.arange(dealt.good + 1)[:, None] + 0.5) / (dealt.good + 1)
     b = (np.arange(dealt.bad + 1)[None, :] + 0.5) / (dealt.bad + 1)
     w = judged_good / n
-    smooth = (judged_good + 0.5) / (n + 1) if 0 < judged_good < n else w
-    variance = (a - b) ** 2 * smooth * (1 - smooth) / n
+    found = (w * a + (1 - w) * b - null) / np.sqrt(variance_of(a, b, n, judged_good, dealt))
+    return np.maximum.accumulate(np.maximum.accumulate(found, axis=0), axis=1)
+
+
+def variance_of(a: Floats, b: Floats, judged: int, judged_good: int, dealt: Labelled) -> Floats:
+    """Return the variance of the rate that people would find, estimated from `dealt` labels.
+
+    `a` and `b` are their shares of good labels where the judge says good, and where it says bad, of any shapes that
+    broadcast.
+    """
+    w = judged_good / judged
+    smooth = (judged_good + 0.5) / (judged + 1) if 0 < judged_good < judged else w
+    variance = (a - b) ** 2 * smooth * (1 - smooth) / judged
     if judged_good:
         variance = variance + (w * w * a * (1 - a) / dealt.good if dealt.good else 1.0)
-    if judged_good < n:
+    if judged_good < judged:
         variance = variance + ((1 - w) ** 2 * b * (1 - b) / dealt.bad if dealt.bad else 1.0)
-    found = (w * a + (1 - w) * b - null) / np.sqrt(variance)
-    return np.maximum.accumulate(np.maximum.accumulate(found, axis=0), axis=1)
+    return variance
 
 
 def _least(surface: _Surface, judged_good: int, statistic: float) -> NDArray[np.intp]:

@@ -35,6 +35,7 @@ from simeval.stats.people import (
     least_labels,
     null_line,
     proven,
+    variance_of,
 )
 
 _BOX = 3e-4  # of GAMMA: the chance that the judge's rate lies outside its box; the rest is for peaks between points
@@ -273,14 +274,8 @@ def _score(side: _Side, judged_good: int, dealt: Labelled) -> Floats:
     n, null = side.plan.judged, side.null
     w, good, bad = judged_good / n, np.arange(dealt.good + 1.0)[:, None], np.arange(dealt.bad + 1.0)[None, :]
     a, b = ((each + _SMOOTH) / (of + 2 * _SMOOTH) for each, of in ((good, dealt.good), (bad, dealt.bad)))
-    smooth = (judged_good + 0.5) / (n + 1) if 0 < judged_good < n else w
-    variance = (a - b) ** 2 * smooth * (1 - smooth) / n
-    if judged_good:
-        variance = variance + (w * w * a * (1 - a) / dealt.good if dealt.good else 1.0)
-    if judged_good < n:
-        variance = variance + ((1 - w) ** 2 * b * (1 - b) / dealt.bad if dealt.bad else 1.0)
     expected = w * a + (1 - w) * b
-    trials = expected * (1 - expected) / variance
+    trials = expected * (1 - expected) / variance_of(a, b, n, judged_good, dealt)
     rate = w * (good / dealt.good if dealt.good else a) + (1 - w) * (bad / dealt.bad if dealt.bad else b)
     rate = np.clip(rate - 0.5 / trials, 0, 1)
     deviance = scipy.special.rel_entr(rate, null) + scipy.special.rel_entr(1 - rate, 1 - null)

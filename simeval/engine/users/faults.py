@@ -54,6 +54,8 @@ from simeval.core.wording import (
 from simeval.engine.users.facts import changes_fact, invents_fact, numbers_in
 from simeval.engine.users.repeats import ignores_answer, repeats_itself
 from simeval.engine.users.state import (
+    ANY_SENTENCE,
+    WHOLE_SENTENCE,
     Found,
     Talk,
     UserFault,
@@ -94,8 +96,6 @@ _DASHED = re.compile(r"^\s*[—–]\s*[^\W\d].*[.!?…؟。]\s*$", re.M)  # line
 THANKS_IN_A_ROW = 3
 LONGEST_THANKS, LONGEST_LEAVE = 9, 25  # words
 
-_ANY_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+")
-_WHOLE_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+[.!?;。！？؟]*")
 _QUESTION = re.compile(r"[?？؟\d]")
 
 KINDS: tuple[UserFaultKind, ...] = get_args(UserFaultKind)
@@ -139,13 +139,13 @@ def _is_beside(talk: Talk, place: int, text: str) -> bool:
     """Return whether a message only thanks, and has nothing that the app has asked for."""
     if _QUESTION.search(text) or len(words(text)) > LONGEST_LEAVE or not has("courtesy", typed(text)):
         return False
-    question = " ".join(each for each in _WHOLE_SENTENCE.findall("".join(talk.answer_before(place))) if asks(each))
+    question = " ".join(each for each in WHOLE_SENTENCE.findall("".join(talk.answer_before(place))) if asks(each))
     is_own = any(has(each, typed(text)) for each in ("denial", "first person"))
     return not is_own and not topics(question) & topics(text)
 
 
 def _last(text: str) -> Sequence[str]:
-    return [each for each in _ANY_SENTENCE.findall(text) if each.strip()][-1:]
+    return [each for each in ANY_SENTENCE.findall(text) if each.strip()][-1:]
 
 
 def leaks_expectation(talk: Talk) -> Found:
@@ -270,7 +270,7 @@ def recites_script(talk: Talk) -> Found:
     for place, text in talk.user:
         if len(text) < LEAST_RECITED or has("first person", typed(text)):
             continue
-        sentences = [each.strip() for each in _ANY_SENTENCE.findall(text)]
+        sentences = [each.strip() for each in ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
         is_told = any(_recites(part, each) for part in parts for each in told)
         is_read = any(_begins_as(wanted, words(each)) for each in sentences)
@@ -305,7 +305,7 @@ def _are_alike(spoken: Sequence[str], told: Sequence[str]) -> bool:
 @lru_cache(maxsize=1_000)
 def _told_of_another(given: str, when: str) -> Sequence[str]:
     """Return the parts of a script in the third person, each sentence of `when` by itself, too."""
-    return tuple(each.strip() for each in (when, *_ANY_SENTENCE.findall(when), given) if _is_of_another(each))
+    return tuple(each.strip() for each in (when, *ANY_SENTENCE.findall(when), given) if _is_of_another(each))
 
 
 def _is_of_another(text: str) -> bool:

@@ -21,7 +21,7 @@ from simeval.core.wording import (
     topics,
     words,
 )
-from simeval.engine.users.state import Found, Talk, UserFault
+from simeval.engine.users.state import WHOLE_SENTENCE, Found, Talk, UserFault, values_asked
 
 LEAST_REPEATED = 6  # words of a message that people do not repeat by chance
 LEAST_TOLD = 3  # words among them that are no courtesy
@@ -51,7 +51,6 @@ _DIGIT = re.compile(r"\d")
 _VALUE = re.compile(r"\d+(?:[.,:]\d+)*")
 _TELLING = re.compile(r"\d[\d.,:]*\d|\d(?=\s?[€$£%])")  # a value that another answer has not by chance
 _GAP = re.compile("(?<=[\u3040-\u9fff]) (?=[\u3040-\u9fff])")
-_ANY_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+[.!?;。！？؟]*")
 _QUESTION_MARK = re.compile("[?？؟]")
 _ANY_QUESTION = re.compile(r"(?:\s*[^\W\d]+,)?([^.!?;。！？؟\n]+)(?=[?？؟])")  # behind a first "So,"
 
@@ -159,7 +158,7 @@ def _is_beside_the_question(talk: Talk, at: int) -> bool:
         or _VALUE.search(plain_digits(text))
     ):
         return False
-    question = " ".join(each for each in _ANY_SENTENCE.findall(asked) if asks(each))
+    question = " ".join(each for each in WHOLE_SENTENCE.findall(asked) if asks(each))
     wanted = frozenset() if _OFFERS.search(typed(question)) else meaningful_topics(question) - topics(text)
     read = typed(text)
     if not wanted & topics(reply) or agrees(text) or denies(text) or has("lacks", read) or has("pushes back", read):
@@ -174,7 +173,7 @@ def _is_misquoted(talk: Talk, place: int, text: str) -> bool:
         return True
     if agrees(reply):
         return False
-    quoted = [each for each in _ANY_SENTENCE.findall(text) if has("you said", typed(each))]
+    quoted = [each for each in WHOLE_SENTENCE.findall(text) if has("you said", typed(each))]
     values = _VALUE.findall(plain_digits(" ".join(quoted)))
     heard = plain_digits(" ".join([talk.script, *talk.before(place)]))
     return not has("hearsay", typed(text)) and any(len(each) > 1 and each not in heard for each in values)
@@ -268,8 +267,7 @@ def _is_settled(talk: Talk, first: int, place: int, question: str) -> bool:
     told = [typed(text) for at, text in talk.user if first < at <= place]
     if any(denies(each) or has("pushes back", each) for each in told if not has("acknowledges", each)):
         return False
-    is_known = any(has(f"asks {of}", typed(question)) for of in ("when", "price"))  # which has its answer
-    return is_known or any(topics(each) & _about(question) for each in since)
+    return bool(values_asked(typed(question))) or any(topics(each) & _about(question) for each in since)
 
 
 def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, str]) -> bool:

@@ -86,6 +86,7 @@ _BETWEEN_PARTS = re.compile(
 _REASON = re.compile(
     r"[,\s]+(?:because|since|so\s+that|but|although|though|if\s+(?:not|that|it)|unless|(?:before|after)(?!\s+\d)|while|for\s+(?:his|her|their)|in\s+order)\b.*"
 )
+ANY_SENTENCE, WHOLE_SENTENCE = re.compile(r"[^.!?;。！？؟\n]+"), re.compile(r"[^.!?;。！？؟\n]+[.!?;。！？؟]*")
 _QUESTIONS_OF = re.compile(r"[^.!?。！？؟\n]*[?？؟]")
 _JOINED = re.compile(  # parts of a goal in any language
     r",\s+|\s+(?:and|und|sowie|et|y|e|en|i|oraz|και|и|а\s+также|और|तथा)\s+|\s+ו(?=\w{3})|\s+و(?=\w{3})|、|，|。|(?<=\w)と(?=\w)|また|并|以及|하고|그리고|(?<=\w)고\s|와\s|과\s"
@@ -450,10 +451,9 @@ def _wishes(told: tuple[int, str]) -> bool:
 
 def _is_answered_alike(talk: Talk, when: str) -> bool:
     """Return whether the user asks for a time or a price as its goal does, and the app gives one."""
-    asked = [of for of in ("when", "price") if has(f"asks {of}", when)]
     return any(
         has(f"asks {of}", typed(text)) and any(at > place and has(f"tells {of}", typed(told)) for at, told in talk.app)
-        for of in asked
+        for of in values_asked(when)
         for place, text in talk.user
     )
 
@@ -478,7 +478,8 @@ def _has_said_enough(talk: Talk, everything: str) -> bool:
 def part_unsaid(talk: Talk) -> Found:
     """Find satisfied users with a part of their goal that neither side has mentioned, or that the app offered in vain.
 
-    Only English goals are taken apart: "wants to know when it arrives, the price and whether it is insured".
+    An English goal is taken apart by its words, "wants to know when it arrives, the price and whether it is insured";
+    of one in another language a part counts if the app has not met the expectation either.
     """
     if talk.conversation.ended != "goal_satisfied" or not talk.app:
         return
@@ -502,8 +503,11 @@ def _unasked(talk: Talk) -> str:
     if when.isascii() and language_of(when) in ("en", ""):
         return ""
     said = [typed(message.content) for message in talk.conversation.messages]
-    asked = [of for of in ("when", "price") if has(f"asks {of}", when)]
-    unsaid = (of for of in asked if not any(has(f"{does} {of}", text) for text in said for does in ("asks", "tells")))
+    unsaid = (
+        of
+        for of in values_asked(when)
+        if not any(has(f"{does} {of}", text) for text in said for does in ("asks", "tells"))
+    )
     return next(unsaid, "")
 
 
@@ -517,7 +521,7 @@ def _unspoken(talk: Talk) -> str:
         return ""
     said = frozenset(each[:SHORTEST_AKIN] for text in _spoken(talk) for each in topics(text))
     known = topics(talk.scenario.given)
-    own = ((part, about - known or about) for part, about in parts[1:] if not _has_its_answer(part))
+    own = ((part, about - known or about) for part, about in parts[1:] if not values_asked(part))
     unsaid = next((part for part, about in own if len(about) >= LEAST_OF_PART and not _among(about, said)), "")
     hoped = [
         meaningful_topics(part) for each in talk.scenario.expectations for part in _JOINED.split(each.behaviour or "")
@@ -536,8 +540,9 @@ def _among(about: frozenset[str], said: frozenset[str]) -> bool:
     return any(each[:SHORTEST_AKIN] in said for each in about)
 
 
-def _has_its_answer(part: str) -> bool:
-    return any(has(f"asks {of}", part) for of in ("when", "price"))
+def values_asked(text: str) -> list[str]:
+    """Return what a text in small letters asks for that an answer shows: "when", "price"."""
+    return [of for of in ("when", "price") if has(f"asks {of}", text)]
 
 
 @lru_cache(maxsize=1_000)
