@@ -236,9 +236,9 @@ def stem(word: str) -> str:
 
 
 GENERIC = content_stems(
-    "want wants need needs ask asks asking try tries know like help find out question questions information make made "
-    "go goes going look looking learn new wonder wonders thing things service support chat conversation first interact "
-    "interacted take taken put keep let week weeks month months time times"
+    "want wants need needs whether ask asks asking try tries know like help find out question questions "
+    "information make made go goes going look looking learn new wonder wonders thing things service support chat "
+    "conversation first interact interacted take taken put keep let week weeks month months time times"
 )
 
 _AKIN = tuple(

@@ -6,7 +6,7 @@ question is still known by its mark.
 
 import re
 from functools import cache, lru_cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 from unicodedata import category
 
 from simeval.core.languages import is_common
@@ -145,7 +145,6 @@ _WISHES = (  # words of a goal's form, and spans
 )
 _KATAKANA_LETTERS, _SHORTEST_TOPIC = 3, 4
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts in which spaces part no words
-_SPOKEN_LINE = re.compile(r"\W*(?P<name>[^\W\d_][^:：.!?。？！,;\n]{0,24})[:：]\s*\S.*[.!?。？！؟]\W*$")
 _MARKS = re.compile(
     r"\[\s*\w+(?:\s+\w+)?\s*\]|\(\s*(?:no|empty)\s+\w+\s*\)|<[^<>]*>|\b(?:n/?a|null|none|undefined|nan)\b", re.I
 )
@@ -255,12 +254,3 @@ def _is_sign(letter: str) -> bool:
 def asks_again(text: str) -> bool:
     """Return whether a message asks for an earlier text."""
     return bool(_AGAIN.search(typed(text)))
-
-
-def repeated_speaker(text: str) -> str:
-    """Return a name that stands before two lines of a message, with another line between; "" without one."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    spoken = [match["name"].strip() if (match := _SPOKEN_LINE.match(line)) else "" for line in lines]
-    pairs = combinations([(name, place) for place, name in enumerate(spoken) if name], 2)
-    twice = (name for (name, first), (other, last) in pairs if name == other and {*spoken[first:last]} != {name})
-    return next(twice, "")

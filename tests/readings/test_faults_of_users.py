@@ -106,14 +106,14 @@ def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
 
 
 def test_half_of_the_faults_in_transcripts_that_no_rule_was_written_for_are_found() -> None:
-    read = rows("by_four_strangers")
+    read = [*rows("by_four_strangers"), *rows("by_two_more_strangers")]
     named, new = list(filter(is_named, read)), list(filter(is_new, read))
 
     assert sum(bool(found(row)) for row in named) >= 0.5 * len(named) > 0
     assert sum(bool(found(row)) for row in new) >= 0.3 * len(new) > 0
 
 
-@pytest.mark.parametrize("name", [*TRANSCRIPTS, "good_of_many_kinds", "by_four_strangers"])
+@pytest.mark.parametrize("name", [*TRANSCRIPTS, "good_of_many_kinds", "by_four_strangers", "by_two_more_strangers"])
 def test_users_who_do_their_part_are_not_accused(name: str) -> None:
     good = [row for row in rows(name) if row["label"] == "good"]
 
@@ -342,13 +342,6 @@ def test_whoever_is_somebody_else_than_its_script_changes_a_fact(given: str, sai
     found = faults(scenario("The customer asks about a ticket.", given=given), "A ticket, please.", "For whom?", said)
 
     assert ("changes_fact" in found) is is_another
-
-
-@pytest.mark.parametrize(("told", "is_fault"), [("No, it is 51877.", True), ("No, 48213 is last year's: 51877", False)])
-def test_whoever_denies_a_number_of_its_script_changes_a_fact(told: str, is_fault: bool) -> None:
-    of = scenario("The customer reports the meter, which stands at 48213.")
-
-    assert ("changes_fact" in faults(of, "My meter stands at 48213.", "I noted 48213. Is it right?", told)) is is_fault
 
 
 SAME_PERSON = [

@@ -17,7 +17,7 @@ from simeval.core.phrases import (
     squeezed,
     typed,
 )
-from simeval.core.wording import asks, asks_anything, denies, topics, words
+from simeval.core.wording import asks, asks_anything, topics, words
 from simeval.engine.users.state import ANY_SENTENCE, LEAST_OF_GOAL, Found, Talk, UserFault
 
 MOST_CHANGED = 2  # characters by which an identifier is a wrong form of the other, or
@@ -105,7 +105,6 @@ _NUMBER_WORDS = {
     )
     for word in group.split()
 }
-_NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w%]|[.,]\d)")
 
 
 def changes_fact(talk: Talk) -> Found:
@@ -114,7 +113,6 @@ def changes_fact(talk: Talk) -> Found:
     A user who writes the right identifier beside it corrects itself.
     """
     yield from _is_somebody_else(talk)
-    yield from _takes_back(talk)
     yield from _withholds(talk)
     if not any(facts(text) for _, text in talk.user):
         return
@@ -152,7 +150,7 @@ def _withholds(talk: Talk) -> Found:
     for place, text in talk.user[1:] if identifiers(f"{talk.scenario.given}\n{talk.scenario.when}") else ():
         if _DIGIT.search(text) or not has("lacks", typed(text)):
             continue
-        answer, told = "".join(talk.answer_before(place)), "".join(squeezed(text) for _, text in talk.user)
+        answer, told = talk.heard[place], "".join(squeezed(text) for _, text in talk.user)
         known = identifiers(f"{talk.scenario.given}\n{talk.scenario.when}") if asks_anything(answer) else ()
         untold = [each for each in known if squeezed(each.value) not in told]
         for each in untold:
@@ -188,18 +186,6 @@ def _described(given: str) -> Sequence[str]:
     return tuple(each for each in DESCRIBED if has(f"given {each}", given if each == "home" else typed(given)))
 
 
-def _takes_back(talk: Talk) -> Found:
-    """Find users who deny a number of their script that the app reads back, and give another one."""
-    for place, text in talk.user[1:] if _NUMBER.search(talk.script) else ():
-        if not _NUMBER.search(text) or not denies(text):
-            continue
-        read, script = _NUMBER.findall("".join(talk.answer_before(place))), _NUMBER.findall(talk.script)
-        for told in _NUMBER.findall(text):
-            alike = {each for each in read if len(each) == len(told)}  # no year, and no number of something else
-            if alike and alike.issubset(script) and not any(each in talk.script for each in _NUMBER.findall(text)):
-                yield UserFault("changes_fact", place, f"{told!r}, and before {min(alike)!r}")
-
-
 def _is_told_wrong(each: Identifier, before: Identifier) -> bool:
     """Return whether an identifier is nearly another one; one that is quite different may name another thing."""
     most = max(MOST_CHANGED, len(before.value) // CHANGED_OF)
@@ -217,7 +203,7 @@ def invents_fact(talk: Talk) -> Found:
         is_name = bool(place) and is_described and _WHOLE_NAME.search(text) is not None
         if not (names_one or is_name or _DIGIT_OR_AT.search(text)):
             continue
-        answer = "".join(talk.answer_before(place))
+        answer = talk.heard[place]
         told = [*_told(text, talk.known, answer if is_described else "")] if _DIGIT_OR_AT.search(text) else []
         is_asked = is_name and has("asks name", typed(answer))
         told += _own_names(text, answer) if names_one or is_asked else ()

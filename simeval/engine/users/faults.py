@@ -47,7 +47,6 @@ from simeval.core.wording import (
     is_empty,
     meaningful_topics,
     promises,
-    repeated_speaker,
     topics,
     words,
 )
@@ -79,7 +78,6 @@ TRIED = 2  # answers of the app after which a person may give up, whatever is as
 LEAST_VOID, VOID = 6, 0.3  # words of a message, and the share of different ones in one that means nothing
 SHORTEST_VERB = 4  # letters of the verb of a script, in a message that recites it
 LEAST_RECITED = 15  # characters of a message that recites the script
-LEAST_TOLD_OF = 4  # words beside the description of a person that tell what it does
 RECITED = 90  # of 100: how alike it is to the script
 LEAST_ECHOED = 6  # words of a message of the app that a user says again
 _ANSWERED = re.compile(
@@ -139,7 +137,7 @@ def _is_beside(talk: Talk, place: int, text: str) -> bool:
     """Return whether a message only thanks, and has nothing that the app has asked for."""
     if _QUESTION.search(text) or len(words(text)) > LONGEST_LEAVE or not has("courtesy", typed(text)):
         return False
-    question = " ".join(each for each in WHOLE_SENTENCE.findall("".join(talk.answer_before(place))) if asks(each))
+    question = " ".join(each for each in WHOLE_SENTENCE.findall(talk.heard[place]) if asks(each))
     is_own = any(has(each, typed(text)) for each in ("denial", "first person"))
     return not is_own and not topics(question) & topics(text)
 
@@ -239,11 +237,12 @@ def switches_language(talk: Talk) -> Found:
     """Find messages in a language that nobody has brought up."""
     if not any(language_of(text, least=CLEAR) for _, text in talk.user):
         return
-    hoped = (each.behaviour or "" for each in talk.scenario.expectations)
+    hoped = [each.behaviour or "" for each in talk.scenario.expectations]
     own = {language_of(talk.script), language_of("\n".join([talk.script, *hoped]))} - {""}
+    scripts = {language_of(talk.scenario.given), language_of(talk.scenario.when)}
     for place, text in talk.user:
         found = language_of(text, least=CLEAR)
-        if not found or found in own:
+        if not found or found in own or found in scripts:
             continue
         told = [talk.script, *(text for at, text in talk.user if at <= place)]
         named = frozenset[str]().union(*map(named_languages, told))
@@ -265,8 +264,6 @@ def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) 
 def recites_script(talk: Talk) -> Found:
     """Find messages that read the script out, or speak of the user as "she": of a script in the third person only."""
     told, wanted = _told_of_another(talk.scenario.given, talk.scenario.when), words(talk.scenario.when)
-    described = words(talk.scenario.given)[1:]  # without its article
-    described = () if len(described) < LEAST_QUOTED else described
     for place, text in talk.user:
         if len(text) < LEAST_RECITED or has("first person", typed(text)):
             continue
@@ -274,19 +271,13 @@ def recites_script(talk: Talk) -> Found:
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
         is_told = any(_recites(part, each) for part in parts for each in told)
         is_read = any(_begins_as(wanted, words(each)) for each in sentences)
-        if is_told or is_read or (described and any(_goes_on_after(described, words(each)) for each in sentences)):
+        if is_told or is_read:
             yield UserFault("recites_script", place, repr(text))
 
 
 def _begins_as(wanted: Sequence[str], spoken: Sequence[str]) -> bool:
     """Return whether a sentence begins with a goal, word for word."""
     return len(wanted) >= LEAST_QUOTED and tuple(spoken[: len(wanted)]) == tuple(wanted)
-
-
-def _goes_on_after(described: Sequence[str], spoken: Sequence[str]) -> bool:
-    """Return whether a sentence tells what a person does who is described as in the script: "A tenant asks ..."."""
-    is_longer = len(spoken) >= len(described) + LEAST_TOLD_OF
-    return is_longer and f" {' '.join(described)} " in f" {' '.join(spoken)} "
 
 
 def _recites(text: str, told: str) -> bool:
@@ -335,13 +326,11 @@ def plays_both_sides(talk: Talk) -> Found:
         roles = {match["role"] for match in find_all("role label", read)}
         if len(roles) > 1 or has("own label", read):
             yield UserFault("plays_both_sides", place, ", ".join(sorted(roles)))
-        elif speaker := repeated_speaker(read):
-            yield UserFault("plays_both_sides", place, speaker)
 
 
 def _is_said_by_app(talk: Talk, place: int, text: str) -> bool:
     spoken = words(text)
-    heard = words("".join(talk.answer_before(place))) if len(spoken) >= LEAST_ECHOED else ()
+    heard = words(talk.heard[place]) if len(spoken) >= LEAST_ECHOED else ()
     if spoken[:1] != heard[:1] or not LEAST_ECHOED <= len(heard) <= 2 * len(spoken):
         return False
     own = [words(told) for at, told in talk.user if at < place]
@@ -361,30 +350,25 @@ def breaks_character(talk: Talk) -> Found:
 
 
 def only_thanks(talk: Talk) -> Found:
-    """Find three courtesies in a row, or one short message three times, that answer no question of the app.
+    """Find three courtesies in a row that answer no question of the app.
 
     One of the three may have no known word of thanks, if it says nothing of the script ("You've been great.").
     """
     thanks = others = 0
-    for at, (place, text) in enumerate(talk.user):
-        answer = "".join(talk.answer_before(place))
-        if not _is_small_talk(text) or asks(answer):
+    for place, text in talk.user if len(talk.user) >= THANKS_IN_A_ROW else ():
+        answer = talk.heard[place]
+        is_small_talk = _is_small_talk(text)
+        if not is_small_talk or asks(answer):
             thanks = others = 0
-        if not _is_small_talk(text) or asks_anything(answer):  # "Anything else?"
+        if not is_small_talk or asks_anything(answer):  # "Anything else?"
             continue
         is_answer = bool(topics(text) & (topics(talk.script) | topics(answer)))
         if has("courtesy", typed(text)) and not (is_answer and has("wish", typed(text))):
             thanks += 1
         else:
             thanks, others = (thanks, others + 1) if thanks > others and not is_answer else (0, 0)
-        is_again = len(words(text)) == 1 and _said_thrice(talk, at)
-        if (thanks + others >= THANKS_IN_A_ROW and thanks > others) or is_again:
+        if thanks + others >= THANKS_IN_A_ROW and thanks > others:
             yield UserFault("only_thanks", place, repr(text))
-
-
-def _said_thrice(talk: Talk, at: int) -> bool:
-    same = [typed(text) for _, text in talk.user[max(0, at + 1 - THANKS_IN_A_ROW) : at + 1]]
-    return len(same) == THANKS_IN_A_ROW and len(set(same)) == 1
 
 
 def _is_small_talk(text: str) -> bool:

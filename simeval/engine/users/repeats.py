@@ -60,36 +60,40 @@ def repeats_itself(talk: Talk) -> Found:
     said: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)  # by its digits
     for at, (place, text) in enumerate(talk.user):
         spoken = " ".join(words(text))
-        answered = talk.answer_before(place)
+        answered = talk.heard[place]
         alike = said["".join(_DIGIT.findall(spoken))]  # another number has another meaning
         is_long = len(words(text)) >= LEAST_REPEATED
         same = [each for each in alike if _is_said_again(talk, place, spoken, each)] if is_long else ()
-        if same and len(told_words(text)) >= LEAST_TOLD and not any(map(asks_again, answered)):
+        if same and len(told_words(text)) >= LEAST_TOLD and not asks_again(answered):
             for earlier, _, heard in same:
                 if not _is_asked_the_same(answered, heard) and not _is_misunderstood(talk, earlier, place):
                     yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
-        alike.append((place, spoken, "".join(answered)))
-        if at:
-            if len(words(text)) >= LEAST_BESIDE and _is_reminded(talk, at):
-                yield UserFault("repeats_itself", place, "answered before")
-            if _QUESTION_MARK.search(text):
-                yield from _asked_again(talk, at)
+        alike.append((place, spoken, answered))
+        if at and len(words(text)) >= LEAST_BESIDE and _is_reminded(talk, at):
+            yield UserFault("repeats_itself", place, "answered before")
+    yield from _asked_again(talk)
 
 
-def _asked_again(talk: Talk, at: int) -> Found:
-    """Find an earlier question in one of the user's messages that has hardly anything else."""
+def _asked_again(talk: Talk) -> Found:
+    """Find earlier questions in messages that have hardly anything else, once the user has thanked for an answer."""
+    has_thanked = False
+    for at, (_, text) in enumerate(talk.user[1:], start=1):
+        has_thanked = has_thanked or any(has(kind, typed(text)) for kind in ("courtesy", "acknowledges"))
+        if has_thanked and _QUESTION_MARK.search(text):
+            yield from _asked_before(talk, at)
+
+
+def _asked_before(talk: Talk, at: int) -> Found:
     place, text = talk.user[at]
-    read = [typed(told) for _, told in talk.user[1 : at + 1]]
-    has_thanked = any(has("courtesy", each) or has("acknowledges", each) for each in read)  # most need no further look
-    questions = _questions(text) if has_thanked else ()
+    questions = _questions(text)
     most_beside = SIGNS_A_WORD * MOST_BESIDE if questions and _GAP.search(questions[0]) else MOST_BESIDE
     if len(questions) != 1 or len(words(text)) - len(questions[0].split()) > most_beside:
         return
-    answered = talk.answer_before(place)
+    answered = talk.heard[place]
     for earlier, told in talk.user[:at]:
         is_again = any(_is_asked_twice(questions[0], each) for each in _questions(told)) or _is_alike(text, told)
         is_again = is_again and _names(text) <= _names(told)
-        is_apps = _is_asked_the_same(answered, "".join(talk.answer_before(earlier)))
+        is_apps = _is_asked_the_same(answered, talk.heard[earlier])
         if is_again and not is_apps and _is_settled(talk, earlier, place, questions[0]):
             yield UserFault("repeats_itself", place, f"as message {earlier + 1}")
 
@@ -123,19 +127,15 @@ def _telling(text: str) -> frozenset[str]:
 
 
 def ignores_answer(talk: Talk) -> Found:
-    """Find users who go on as if the app's answer were another: it asks in vain, or the user misquotes it.
+    """Find users who go on as if the app's answer were another: it asks in vain.
 
     So does a user who is content with a refusal or a wrong booking, or who gives up although it was served.
     """
     asked_in_vain = 0
-    for at, (place, text) in enumerate(talk.user):
-        if not at:
-            continue
+    for at, (place, _) in enumerate(talk.user[1:], start=1):
         asked_in_vain = asked_in_vain + 1 if _is_beside_the_question(talk, at) else 0
         if asked_in_vain >= LEAST_IN_VAIN:
-            yield UserFault("ignores_answer", place, repr(talk.answer_before(place)[0][-80:]))
-        if has("you said", typed(text)) and _is_misquoted(talk, place, text):
-            yield UserFault("ignores_answer", place, "misquotes the app")
+            yield UserFault("ignores_answer", place, repr(talk.heard[place][-80:]))
     last, _ = talk.user[-1]
     if len(talk.user) > 1 and talk.conversation.ended in LEFT and _leaves_for_no_reason(talk, last):
         yield UserFault("ignores_answer", last, f"{talk.conversation.ended} for no reason")
@@ -147,7 +147,7 @@ def _is_beside_the_question(talk: Talk, at: int) -> bool:
     An app that asks in the very same words does not listen either.
     """
     place, text = talk.user[at]
-    asked, reply = "".join(talk.answer_before(place)), talk.reply_to(place)
+    asked, reply = talk.heard[place], talk.reply_to(place)
     is_short = max(len(asked), len(reply), len(text)) <= LONGEST_AGAIN
     if (
         not is_short
@@ -164,19 +164,6 @@ def _is_beside_the_question(talk: Talk, at: int) -> bool:
     if not wanted & topics(reply) or agrees(text) or denies(text) or has("lacks", read) or has("pushes back", read):
         return False
     return asks(reply) or len(talk.user) == at + 1 or len(wanted & topics(reply)) >= LEAST_OF_ANSWER
-
-
-def _is_misquoted(talk: Talk, place: int, text: str) -> bool:
-    """Return whether the app denies the words that a message gives it, or has never written its numbers."""
-    reply = talk.reply_to(place)
-    if has("did not say", typed(reply)):
-        return True
-    if agrees(reply):
-        return False
-    quoted = [each for each in WHOLE_SENTENCE.findall(text) if has("you said", typed(each))]
-    values = _VALUE.findall(plain_digits(" ".join(quoted)))
-    heard = plain_digits(" ".join([talk.script, *talk.before(place)]))
-    return not has("hearsay", typed(text)) and any(len(each) > 1 and each not in heard for each in values)
 
 
 def _leaves_for_no_reason(talk: Talk, last: int) -> bool:
@@ -201,7 +188,7 @@ def _accepts_another_day(talk: Talk) -> bool:
     """Return whether a user is content with an answer that names another weekday than the only one it wants."""
     wanted = _weekdays(f"{talk.scenario.given}\n{talk.scenario.when}")
     place, text = talk.user[-1]
-    heard = "".join(talk.answer_before(place))
+    heard = talk.heard[place]
     offered = frozenset[str]() if has("refusal", typed(heard)) else _weekdays(heard)
     if len(wanted) != 1 or not offered or wanted & offered or asks(heard) or denies(text):
         return False
@@ -221,7 +208,7 @@ def _is_content_with_refusal(talk: Talk, hoped: str) -> bool:
     if any(has(kind, typed(hoped)) for kind in ("refusal", "denial")):
         return False
     for place, text in talk.user[1:]:
-        answer, read = typed("".join(talk.answer_before(place))), typed(text)
+        answer, read = typed(talk.heard[place]), typed(text)
         is_happy = (
             has("delight", read) and not denies(text) and not _ASKED.search(read) and not has("pushes back", read)
         )
@@ -322,6 +309,6 @@ def _is_unanswered(talk: Talk, place: int) -> bool:
     return any(not any(asks(each) or has(f"tells {of}", typed(each)) for each in answers) for of in asked)
 
 
-def _is_asked_the_same(answered: Sequence[str], heard: str) -> bool:
+def _is_asked_the_same(answered: str, heard: str) -> bool:
     """Return whether the app has repeated an earlier answer: then it is the app that repeats itself."""
-    return bool(heard) and any(ratio(answer, heard) >= NEARLY_EQUAL for answer in answered)
+    return bool(heard and answered) and ratio(answered, heard) >= NEARLY_EQUAL

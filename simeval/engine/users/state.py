@@ -19,12 +19,10 @@ that is a fault elsewhere, in words (`phrases.jsonl`) or as its `allowed_user_fa
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from inspect import isawaitable
-from operator import itemgetter
 from typing import Any, Protocol, get_args
 
 from simeval.core import seeds
@@ -339,11 +337,17 @@ class Talk:
     user: Sequence[tuple[int, str]]
     app: Sequence[tuple[int, str]]
     script: str
+    heard: Mapping[int, str]  # by the place of a user's message, the app's last one before it; "" without one
 
     @classmethod
     def of(cls, scenario: ScenarioTest, conversation: Conversation) -> "Talk":
         """Return how detectors read a conversation."""
-        said = list(enumerate(conversation.messages))
+        said, heard, last = list(enumerate(conversation.messages)), dict[int, str](), ""
+        for place, message in said:
+            if message.role == "user":
+                heard[place] = last
+            else:
+                last = message.content
         style = " ".join((conversation.writing_style or {}).values())
         return cls(
             scenario,
@@ -351,6 +355,7 @@ class Talk:
             user=[(place, message.content) for place, message in said if message.role == "user"],
             app=[(place, message.content) for place, message in said if message.role == "assistant"],
             script=f"{scenario.given}\n{scenario.when}\n{style}",
+            heard=heard,
         )
 
     @property
@@ -366,11 +371,6 @@ class Talk:
     def app_before(self, place: int) -> list[str]:
         """Return the app's messages before a place."""
         return [text for at, text in self.app if at < place]
-
-    def answer_before(self, place: int) -> list[str]:
-        """Return the app's last message before a place, if any."""
-        last = bisect_left(self.app, place, key=itemgetter(0))
-        return [text for _, text in self.app[max(0, last - 1) : last]]
 
     def reply_to(self, place: int) -> str:
         """Return the app's answer to a message; "" without one."""
@@ -428,7 +428,8 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
         return False
     known = topics(talk.scenario.given)
     goal = about - known if len(about - known) >= LEAST_OF_OWN else about
-    if any(topics(text) & goal for _, text in talk.user) or not _has_said_enough(talk, everything):
+    said = frozenset(each[:SHORTEST_AKIN] for _, text in talk.user for each in topics(text))
+    if _among(goal, said) or not _has_said_enough(talk, everything):
         return False
     is_idle = "?" not in typed(everything).replace("？", "?").replace("؟", "?") and not any(map(_wishes, talk.user))
     if has("works now", typed(talk.user[-1][1])) if is_idle else any(topics(text) & about for _, text in talk.user):
@@ -439,9 +440,9 @@ def _is_far_from_goal(talk: Talk, everything: str) -> bool:
     heard = [_QUESTIONS_OF.sub(" ", text) if is_idle else text for _, text in talk.app]
     if is_served or any(topics(text) & hoped for text in heard):
         return False
-    said = [typed(_WISH.sub(" ", everything)), *([] if is_idle else [typed(" ".join(heard))])]
+    spoken = [typed(_WISH.sub(" ", everything)), *([] if is_idle else [typed(" ".join(heard))])]
     stems = content_stems(when) - GENERIC - (content_stems(talk.scenario.given) if is_idle else frozenset())
-    is_spoken = is_english and _is_spoken(when, stems, said, content_stems(" ".join(said)))
+    is_spoken = is_english and _is_spoken(when, stems, spoken, content_stems(" ".join(spoken)))
     return not (is_spoken or _is_answered_alike(talk, when))
 
 
@@ -483,32 +484,17 @@ def part_unsaid(talk: Talk) -> Found:
     """
     if talk.conversation.ended != "goal_satisfied" or not talk.app:
         return
-    if unasked := _unasked(talk) or _unspoken(talk):
-        yield UserFault("part_unsaid", talk.user[-1][0], unasked)
+    if unspoken := _unspoken(talk):
+        yield UserFault("part_unsaid", talk.user[-1][0], unspoken)
     parts = _parts(talk.scenario.when)
     if len(parts) < 2:
         return
     known = content_stems(" ".join(said := _spoken(talk)))
     common = frozenset.intersection(*(stems for _, stems in parts))
-    described = content_stems(talk.scenario.given)
-    own = ((part, stems - common - described or stems - common) for part, stems in parts)
-    unsaid = [part for part, stems in own if stems and not _is_spoken(part, stems, said, known)]
+    own = ((part, stems - common) for part, stems in parts)
+    unsaid = [part for part, stems in own if len(stems) > 1 and not _is_spoken(part, stems, said, known)]
     if unsaid and language_of(" ".join(text for _, text in talk.user)) in ("en", ""):
         yield UserFault("part_unsaid", talk.user[-1][0], repr(unsaid[0]))
-
-
-def _unasked(talk: Talk) -> str:
-    """Return "when" or "price" if a goal in another language than English asks for it and neither side speaks of it."""
-    when = typed(talk.scenario.when)
-    if when.isascii() and language_of(when) in ("en", ""):
-        return ""
-    said = [typed(message.content) for message in talk.conversation.messages]
-    unsaid = (
-        of
-        for of in values_asked(when)
-        if not any(has(f"{does} {of}", text) for text in said for does in ("asks", "tells"))
-    )
-    return next(unsaid, "")
 
 
 def _unspoken(talk: Talk) -> str:
