@@ -6,7 +6,6 @@ python -m benchmarks.speed.report [--trials 100 1000 5000 10000]
 import argparse
 import random
 import resource
-import shutil
 import sys
 import time
 from dataclasses import replace
@@ -38,10 +37,10 @@ def result_of(trials: int) -> SuiteResult:
 
 def seconds_to_open(path: Path) -> float | None:
     """Return how long a browser takes from the start of a page to its first scenarios; None where there is none."""
-    if shutil.which("chromium") is None:
-        return None
-    from tests.support.browsers import chromium, opened
+    from tests.support.browsers import chromium, installed, opened
 
+    if installed() is None:
+        return None
     with chromium() as browser:
         started = time.perf_counter()
         with opened(browser, path) as found:

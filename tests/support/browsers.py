@@ -1,4 +1,7 @@
-"""A browser for tests: Debian's Chromium, without a network, and pages that note what must not happen."""
+"""A browser for tests: Debian's Chromium, without a network, and pages that note what must not happen.
+
+Its headless shell opens a page with a third of the CPU (0.3 s against 1.0), so it is preferred.
+"""
 
 import os
 import shutil
@@ -20,11 +23,16 @@ READY = "html[data-ready]"
 PATIENCE = 20_000  # milliseconds for what a page does
 
 
+def installed() -> str | None:
+    """Return where Chromium is; None where it is not."""
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
 def require_chromium() -> str:
     """Return where Chromium is; skip where it is not, unless SIMEVAL_REQUIRE_BROWSER is 1."""
-    found = shutil.which("chromium")
+    found = installed()
     if found is None:
-        missing = "no Chromium is installed (apt-get install chromium)"
+        missing = "no Chromium is installed (apt-get install chromium-headless-shell)"
         if os.environ.get("SIMEVAL_REQUIRE_BROWSER") == "1":
             pytest.fail(missing)
         pytest.skip(missing)
