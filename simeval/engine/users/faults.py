@@ -248,15 +248,15 @@ def switches_language(talk: Talk) -> Found:
         named = frozenset[str]().union(*map(named_languages, told))
         if ANY in named:
             continue
-        if found not in named and not _is_first_language(found, own, talk.before(place)):
+        if found not in named and not _is_first_language(found, own, talk.before(place), talk.reply_to(place)):
             yield UserFault("switches_language", place, found)
         own.add(found)
 
 
-def _is_first_language(found: str, own: Collection[str], before: Sequence[str]) -> bool:
+def _is_first_language(found: str, own: Collection[str], before: Sequence[str], reply: str) -> bool:
     """Return whether nobody has written in another language before, or the app has in this one."""
     text = "\n".join(before)
-    if found in (language_of(text), *map(language_of, before)):
+    if found in (language_of(text), *map(language_of, before)) or (not before and found == language_of(reply)):
         return True
     return not (own or language_of(text) or (is_script(found) and has_latin_letters(text)))
 
