@@ -9,7 +9,7 @@ Reference: R. L. Berger and D. D. Boos (1994), "P values maximized over a confid
 Journal of the American Statistical Association 89.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asin, ceil, floor, log, sqrt
@@ -76,26 +76,12 @@ class PeopleTest:
         """Return the p-value of "people would find a rate below the bar"; a missing label counts as good."""
         return self.p_value(judged_good, found, 1 - self.bar, mirrored=True)
 
-    def p_value(self, judged_good: int, found: Labelled, null: float, *, mirrored: bool) -> float:
+    def p_value(self, judged_good: int, found: Labelled, null: float, *, mirrored: bool, limit: float = 1.0) -> float:
         """Return the p-value of a rate above `null`; mirrored, that of a rate below `1 - null`.
 
-        The labels are dealt for the bar of the test.
+        The labels are dealt for the bar of the test. Above `limit` it is some number above it.
         """
-        return _p_value(self, judged_good, found, null, mirrored=mirrored)
-
-    def interval(self, judged_good: int, found: Labelled, *, alpha: float) -> tuple[float, float]:
-        """Return the interval of the rate with `alpha` on each side: all bars that the two tests do not reject.
-
-        The labels are dealt for this bar, and the ends are exact to 1e-3, on the wide side.
-        """
-        low = last_rejected(lambda rate: self.p_value(judged_good, found, rate, mirrored=False) <= alpha)
-        high = last_rejected(lambda rate: self.p_value(judged_good, found, rate, mirrored=True) <= alpha)
-        return low, 1 - high
-
-    def chance(self, statistic: float, judged_good: float, good_of_good: float, good_of_bad: float) -> float:
-        """Return P(T >= statistic) where the three chances are as given: w, a and b of the module."""
-        surface = _Surface(self, self.bar, mirrored=False)
-        return float(surface.chances(statistic, judged_good, np.array([good_of_good]), np.array([good_of_bad]))[0])
+        return _p_value(self, judged_good, found, null, limit, mirrored=mirrored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +184,18 @@ class _Surface:
         pmf = binomial_chances(self.test.judged, np.array([w]))[:, 0]
         total = np.zeros_like(a)
         for dealt, places in self._groups(np.flatnonzero(pmf > _NEGLIGIBLE)):
-            least = np.array([_least(self, place, statistic) for place in places])
-            at_least = _tails(dealt.good, a)
-            of_bad = binomial_chances(dealt.bad, b)
-            total += pmf[places] @ (at_least[least] * of_bad).sum(axis=1)
+            reached = np.zeros((dealt.good + 2, dealt.bad + 1))
+            for place in places:
+                reached[_least(self, place, statistic), np.arange(dealt.bad + 1)] += pmf[place]
+            at_least = np.cumsum(binomial_chances(dealt.good, a)[::-1], axis=0)[::-1]
+            total += ((at_least.T @ reached[:-1]) * binomial_chances(dealt.bad, b).T).sum(axis=1)
         return total
+
+    def line(self, judged_good: int, found: Labelled) -> Iterator[tuple[float, Floats, Floats]]:
+        """Yield the points of an outcome's box that its p-value is taken over."""
+        n, dealt = self.test.judged, self.dealt(judged_good)
+        a, b = (clopper_pearson(met, of, GAMMA / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
+        return null_line(self.null, clopper_pearson(judged_good, n, GAMMA / 6), a, b, n)
 
     def _groups(self, places: NDArray[np.intp]) -> Iterator[tuple[Labelled, list[int]]]:
         """Yield numbers of trials judged good that have the same labels."""
@@ -244,6 +237,7 @@ def variance_of(a: Floats, b: Floats, judged: int, judged_good: int, dealt: Labe
     return variance
 
 
+@lru_cache(maxsize=8192)
 def _least(surface: _Surface, judged_good: int, statistic: float) -> NDArray[np.intp]:
     """Return, by good labels of trials judged bad, the fewest of those judged good that reach the statistic."""
     short: NDArray[np.intp] = (_statistics(surface, judged_good) < statistic).sum(axis=0, dtype=np.intp)
@@ -266,33 +260,30 @@ def binomial_chances(n: int, chances: Floats) -> Floats:
     return found
 
 
-def _tails(n: int, chances: Floats) -> Floats:
-    """Return P(Bin(n, chance) >= k), a row for each k from 0 to n + 1."""
-    pmf = binomial_chances(n, chances)
-    return np.concatenate([np.cumsum(pmf[::-1], axis=0)[::-1], np.zeros((1, chances.size))])
-
-
 @lru_cache(maxsize=1024)
-def _p_value(test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool) -> float:
+def _p_value(
+    test: PeopleTest, judged_good: int, found: Labelled, null: float, limit: float, *, mirrored: bool
+) -> float:
     """Return the largest chance of a statistic as large as this one, in the box of the three chances, and GAMMA."""
     surface, statistic, line = _points(test, judged_good, found, null, mirrored=mirrored)
-    worst = max((float(surface.chances(statistic, *at).max()) for at in line), default=0.0)
+    worst = 0.0
+    for at in line:
+        worst = max(worst, float(surface.chances(statistic, *at).max()))
+        if worst + GAMMA > limit:
+            break
     return min(1.0, worst + GAMMA)
 
 
 def _points(
     test: PeopleTest, judged_good: int, found: Labelled, null: float, *, mirrored: bool
 ) -> tuple[_Surface, float, Iterator[tuple[float, Floats, Floats]]]:
-    """Return the surface, the statistic, and the points of the box where its chance may be the largest."""
+    """Return the surface, the statistic, and the points of the box that the p-value is taken over."""
     surface = _Surface(test, null, mirrored)
     if mirrored:
         there = test.deal(judged_good)
         judged_good, found = test.judged - judged_good, Labelled(there.bad - found.bad, there.good - found.good)
-    dealt = surface.dealt(judged_good)
     statistic = float(_statistics(surface, judged_good)[found.good, found.bad]) - _ROUNDING
-    a, b = (clopper_pearson(met, of, GAMMA / 6) for met, of in ((found.good, dealt.good), (found.bad, dealt.bad)))
-    box = clopper_pearson(judged_good, test.judged, GAMMA / 6)
-    return surface, statistic, null_line(null, box, a, b, test.judged)
+    return surface, statistic, surface.line(judged_good, found)
 
 
 def null_line(
@@ -320,12 +311,3 @@ def null_line(
             most = min(1.0, (null - (1 - w) * b[0]) / w, a[1]) if w > 0 else a[1]
             firsts = least + (most - least) * (1 - np.cos(np.linspace(0, np.pi, points))) / 2
             yield w, firsts, np.clip((null - w * firsts) / (1 - w), 0, 1)
-
-
-def last_rejected(rejects: Callable[[float], bool]) -> float:
-    """Return about the last rate that is rejected, where all below it are too; 0 if none is."""
-    low, high = 0.0, 1.0
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if rejects(middle) else (low, middle)
-    return low

@@ -31,7 +31,6 @@ from simeval.stats.people import (
     Labelled,
     PeopleTest,
     binomial_chances,
-    last_rejected,
     least_labels,
     null_line,
     proven,
@@ -80,11 +79,20 @@ class PeopleLooks:
 
     def low(self, judged_good: int, found: Sequence[Labelled], *, alpha: float) -> float:
         """Return the lower end of the interval of the rate: the last bar, to 1e-3, that it is proven to be above."""
-        return last_rejected(lambda rate: _p_of(_Side(self, rate, mirrored=False), judged_good, found) <= alpha)
+        return self._last_rejected(judged_good, found, alpha, mirrored=False)
 
     def high(self, judged_good: int, found: Sequence[Labelled], *, alpha: float) -> float:
         """Return the upper end of the interval of the rate: the last bar, to 1e-3, that it is proven to be below."""
-        return 1 - last_rejected(lambda rate: _p_of(_Side(self, rate, mirrored=True), judged_good, found) <= alpha)
+        return 1 - self._last_rejected(judged_good, found, alpha, mirrored=True)
+
+    def _last_rejected(self, judged_good: int, found: Sequence[Labelled], alpha: float, *, mirrored: bool) -> float:
+        """Return about the last rate of a side that is rejected; all below it are too. 0 if none is."""
+        low, high = 0.0, 1.0
+        while high - low > 1e-3:
+            middle = (low + high) / 2
+            rejected = _p_of(_Side(self, middle, mirrored), judged_good, found, limit=alpha) <= alpha
+            low, high = (middle, high) if rejected else (low, middle)
+        return low
 
     def may_decide(self, judged_good: int, good: Labelled, most: Labelled, *, after: int, alpha: float) -> bool:
         """Return whether a look can prove a side beyond the first `after` ones, if all labels to come are alike.
@@ -234,21 +242,22 @@ def _longer(chances: Floats, more: Floats) -> Floats:
     return found
 
 
-def _p_of(side: _Side, judged_good: int, found: Sequence[Labelled]) -> float:
+def _p_of(side: _Side, judged_good: int, found: Sequence[Labelled], *, limit: float = 1.0) -> float:
+    """Return the p-value; if above `limit`, some number there."""
     plan, deals = side.plan, side.plan.deals(judged_good)
     if plan.looks == 1:
-        return plan.last.p_value(judged_good, found[-1], side.null, mirrored=side.mirrored)
+        return plan.last.p_value(judged_good, found[-1], side.null, mirrored=side.mirrored, limit=limit)
     if side.mirrored:
         found = [Labelled(of.bad - good.bad, of.good - good.good) for of, good in zip(deals, found, strict=False)]
         judged_good = plan.judged - judged_good
     scores = zip(_scores(side, judged_good), found, plan._parts(), strict=False)
     statistic = min(float(scipy.special.ndtr(-of[good.good, good.bad])) / part for of, good, part in scores)
-    return _p_value(side, judged_good, statistic)
+    return _p_value(side, judged_good, statistic, limit)
 
 
 @lru_cache(maxsize=4096)
-def _p_value(side: _Side, judged_good: int, statistic: float) -> float:
-    return 1.0 if statistic >= 1 else side.p_value(judged_good, statistic)
+def _p_value(side: _Side, judged_good: int, statistic: float, limit: float) -> float:
+    return 1.0 if statistic >= 1 else side.p_value(judged_good, statistic, limit=limit)
 
 
 @lru_cache(maxsize=256)

@@ -2,13 +2,14 @@
 
 from math import comb
 
+import numpy as np
 import pytest
 
-from simeval.stats.binomial import clopper_pearson
 from simeval.stats.people import (
     Judge,
     Labelled,
     PeopleTest,
+    _Surface,
     as_exact_as,
     least_labels,
 )
@@ -78,7 +79,10 @@ def test_the_p_value_of_a_fail(judged_good: int, judged: int, good: tuple[int, i
 def test_the_chance_of_a_statistic(
     statistic: float, judged: int, labels: int, bar: float, chances: tuple[float, float, float], expected: float
 ) -> None:
-    assert PeopleTest(judged, labels, bar).chance(statistic, *chances) == pytest.approx(expected, abs=1e-6)
+    w, a, b = chances
+    surface = _Surface(PeopleTest(judged, labels, bar), bar, mirrored=False)
+
+    assert surface.chances(statistic, w, np.array([a]), np.array([b])) == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_app_at_the_bar_passes_in_at_most_five_per_cent_whatever_the_judge_is() -> None:
@@ -114,23 +118,6 @@ def _level(test: PeopleTest, passes: dict[tuple[int, int, int], bool], sensitivi
 
 def _binomial(successes: int, n: int, chance: float) -> float:
     return float(comb(n, successes) * chance**successes * (1 - chance) ** (n - successes))
-
-
-def test_the_interval_excludes_the_bar_where_a_side_is_proven() -> None:
-    test = PeopleTest(200, 100, 0.9)
-
-    low, high = test.interval(180, Labelled(80, 11), alpha=0.05)
-
-    assert test.p_above(180, Labelled(80, 11)) <= 0.05
-    assert 0.9 < low < high
-
-
-def test_where_all_trials_are_labelled_the_interval_is_nearly_that_of_the_labels() -> None:
-    test = PeopleTest(100, 100, 0.9)
-
-    low, high = test.interval(100, Labelled(95, 0), alpha=0.05)
-
-    assert (low, high) == pytest.approx(clopper_pearson(95, 100, 0.05), abs=0.005)
 
 
 def test_too_few_labels_prove_nothing_even_if_all_are_good() -> None:

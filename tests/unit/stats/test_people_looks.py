@@ -28,7 +28,6 @@ def test_a_single_look_is_the_test_of_all_labels() -> None:
     assert plan.deals(50) == (test.deal(50),)
     assert plan.p_above(50, [good]) == test.p_above(50, good)
     assert plan.p_below(50, [good]) == test.p_below(50, good)
-    assert (plan.low(50, [good], alpha=0.05), plan.high(50, [good], alpha=0.05)) == test.interval(50, good, alpha=0.05)
 
 
 @pytest.mark.parametrize("below", [False, True])
@@ -87,6 +86,21 @@ def test_the_interval_excludes_the_bar_if_a_side_is_proven_and_holds_that_of_the
     assert plan.p_above(38, path) <= 0.05
     assert 0.7 < low < 0.95 < high
     assert low == pytest.approx(clopper_pearson(38, 40, 0.05)[0], abs=0.03)
+
+
+def test_the_interval_of_a_single_look_excludes_the_bar_if_a_side_is_proven() -> None:
+    plan, good = PeopleLooks(200, 100, 0.9), [Labelled(79, 11)]
+
+    assert plan.p_above(180, good) == pytest.approx(0.0462, abs=1e-4)
+    assert 0.9 < plan.low(180, good, alpha=0.05) < 0.91
+
+
+def test_if_all_trials_are_labelled_the_interval_is_nearly_that_of_the_labels() -> None:
+    plan, good = PeopleLooks(100, 100, 0.9), [Labelled(95, 0)]
+
+    ends = plan.low(100, good, alpha=0.05), plan.high(100, good, alpha=0.05)
+
+    assert ends == pytest.approx(clopper_pearson(95, 100, 0.05), abs=0.005)
 
 
 def test_the_last_labels_may_still_decide_until_no_look_can() -> None:
