@@ -11,8 +11,8 @@ A p-value is the largest chance over a grid of nuisance points. Here it is taken
 small: more outcomes are rejected than by the package, and the chances of wrong verdicts are upper bounds. With several
 looks the statistic that proves a side is found for fifty numbers of trials judged good, and between two of them the
 greater is taken. `--points` adds the greatest level of so many random judges, of any errors. `--judges`
-takes these alone. The exit status is 1 where a level is above 5%. It takes a minute with 100 judged and 50 labels, some
-ten with 500 and 100.
+takes these alone. The exit status is 1 where a level is above 5%. It takes half a minute with 200 judged and 50 labels,
+some ten with 500 and 100; `benchmarks.statistics.people_cells` bounds the level of larger samples in seconds.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--bar", type=float, default=0.9)
     parser.add_argument("--rate", type=float, default=0.95)
     parser.add_argument("--points", type=int, default=0)
-    parser.add_argument("--judges", type=_judges, default=tuple(product(SENSITIVITIES, SPECIFICITIES)))
+    parser.add_argument("--judges", type=judges_of, default=tuple(product(SENSITIVITIES, SPECIFICITIES)))
     options = parser.parse_args()
     plan = PeopleLooks(options.judged, options.labels, options.bar, options.looks)
     regions = _regions(plan, options.rate, options.judges, anywhere=options.points > 0)
@@ -100,8 +100,8 @@ def main() -> None:
     print(f"{'judge':>12}{'passes':>10}{'fails':>10}{'proves':>10}{'labels':>10}")
     worst = 0.0
     for judge in options.judges:
-        passes, fails, _ = _chance(plan, regions, _chances(options.bar, *judge))
-        proves, _, labels = _chance(plan, regions, _chances(options.rate, *judge))
+        passes, fails, _ = _chance(plan, regions, chances_of(options.bar, *judge))
+        proves, _, labels = _chance(plan, regions, chances_of(options.rate, *judge))
         name = "{:g}/{:g}".format(*judge)
         print(f"{name:>12}{passes:>10.4f}{fails:>10.4f}{proves:>10.3f}{labels:>10.1f}")
         worst = max(worst, passes, fails)
@@ -114,7 +114,7 @@ def main() -> None:
     sys.exit(worst > LEVEL)
 
 
-def _judges(text: str) -> Judges:
+def judges_of(text: str) -> Judges:
     """Return the judges that are named by their sensitivities and specificities."""
     found = [tuple(map(float, each.split("/"))) for each in text.split(",")]
     return tuple((sensitivity, specificity) for sensitivity, specificity in found)
@@ -122,7 +122,7 @@ def _judges(text: str) -> Judges:
 
 def _regions(plan: PeopleLooks, rate: float, judges: Judges, *, anywhere: bool) -> Regions:
     """Return the outcomes that prove a side, for the numbers of trials judged good that any judge makes likely."""
-    shares = np.array([_chances(each, *judge)[0] for judge in judges for each in (plan.bar, rate)])
+    shares = np.array([chances_of(each, *judge)[0] for judge in judges for each in (plan.bar, rate)])
     likely = np.flatnonzero(binomial_chances(plan.judged, shares).max(axis=1) > NEGLIGIBLE).tolist()
     numbers = list(range(plan.judged + 1)) if anywhere else likely
     if plan.looks > 1:
@@ -160,7 +160,7 @@ def _anywhere(bar: float, points: int) -> list[tuple[float, float, float]]:
     return found
 
 
-def _chances(rate: float, sensitivity: float, specificity: float) -> tuple[float, float, float]:
+def chances_of(rate: float, sensitivity: float, specificity: float) -> tuple[float, float, float]:
     """Return the chances that the judge says good, and that people do so where it does, and where it does not."""
     says = rate * sensitivity + (1 - rate) * (1 - specificity)
     return says, rate * sensitivity / says, rate * (1 - sensitivity) / (1 - says) if says < 1 else 0.0
