@@ -57,6 +57,7 @@ _OF_WORD = {
     for words in _COMMON.values()
     for word in words
 }
+_CODE = re.compile(r"[@/\d]")
 _NO_WORD = re.compile(r"(?<!\S)[^\s@/\d]*+[@/\d]\S*")  # an address or code
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _CALLED = {
@@ -111,12 +112,11 @@ def language_of(text: str, *, least: int = 2) -> str:
     if script := _script(text):
         return script
     plain = text.replace("’", "'").casefold()
-    words = _WORD.findall(_NO_WORD.sub("", plain))
+    words = _WORD.findall(_NO_WORD.sub("", plain) if _CODE.search(plain) else plain)
     if len(words) < _LEAST_WORDS:
         return ""
-    hits = Counter(chain.from_iterable(filter(None, map(_OF_WORD.get, words))))
-    ranked = [*sorted(hits.items(), key=lambda hit: -hit[1])[:2], ("", 0), ("", 0)]
-    (first, most), (_, next_most) = ranked[:2]
+    hits = Counter(chain.from_iterable(_OF_WORD[word] for word in words if word in _OF_WORD))
+    (first, most), (_, next_most), *_ = *hits.most_common(2), ("", 0), ("", 0)
     if most < _LEAST_SHARE * len(words) or most <= next_most or len(_COMMON[first].intersection(words)) < least:
         return ""
     if first == "en" and len(words) <= _MOST_ACCENTED * sum(not word.isascii() for word in words):

@@ -237,9 +237,10 @@ def switches_language(talk: Talk) -> Found:
     """Find messages in a language that nobody has brought up."""
     if not any(language_of(text, least=CLEAR) for _, text in talk.user):
         return
-    hoped = [each.behaviour or "" for each in talk.scenario.expectations]
-    own = {language_of(talk.script), language_of("\n".join([talk.script, *hoped]))} - {""}
-    scripts = {language_of(talk.scenario.given), language_of(talk.scenario.when)}
+    given, when = talk.scenario.given, talk.scenario.when
+    hoped = (each.behaviour or "" for each in talk.scenario.expectations)
+    own = {language_of(f"{given}\n{when}"), language_of("\n".join([given, when, *hoped]))} - {""}
+    scripts = {language_of(given), language_of(when)}
     for place, text in talk.user:
         found = language_of(text, least=CLEAR)
         if not found or found in own or found in scripts:

@@ -275,11 +275,12 @@ def _is_said_again(talk: Talk, place: int, spoken: str, before: tuple[int, str, 
     else:
         is_same = len(shared & goal) >= LEAST_OF_GOAL and len(now ^ then) <= MOST_OTHER
     text = typed(messages[place].content)
-    is_other = not is_same or any(has(kind, text) for kind in ("pushes back", "denial"))
+    if not is_same or any(has(kind, text) for kind in ("pushes back", "denial")):
+        return False
     is_answered = any(
         len(topics(each) & (shared | goal)) >= (1 if any(map(str.isdigit, each)) else LEAST_OF_ANSWER) for each in since
     )
-    return is_answered and not is_other and not _is_unanswered(talk, place)
+    return is_answered and not _is_unanswered(talk, place)
 
 
 def _is_misunderstood(talk: Talk, first: int, place: int) -> bool:
