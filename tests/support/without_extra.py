@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = ROOT / "simeval" / "extras"
 AT_ONCE = 3
 COPIED = ("simeval", "tests", "pyproject.toml", "docs", "README.md", "scenarios")
-TESTED = ("engine", "extras", "suites")  # folders of unit tests: all of them took ten minutes a feature
+TESTED = ("engine", "suites")  # folders of unit tests that load features by name; `lint-imports` keeps features apart
 OF_ALL = "test_schema.py"  # the published schema has the fields of every feature
 IMPORT = """
 import sys
@@ -56,8 +56,8 @@ def tests_without(extras: Sequence[str], root: Path) -> list[str]:
     public = [name for extra in extras for name in public_names(extra)]
     used = re.compile(rf"\b(?:{'|'.join([*public, *extras])})\b")
     files = (path for folder in TESTED for path in (root / "tests/unit" / folder).rglob("test_*.py"))
-    of_others = (path for path in files if path.parent.name not in extras and path.name != OF_ALL)
-    return sorted(str(path.relative_to(root)) for path in of_others if not used.search(path.read_text("utf-8")))
+    others = (path for path in files if path.name != OF_ALL and not used.search(path.read_text("utf-8")))
+    return sorted(str(path.relative_to(root)) for path in others)
 
 
 def modules(root: Path) -> list[str]:
