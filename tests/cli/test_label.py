@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 from functools import partial
 from pathlib import Path
@@ -26,14 +27,21 @@ KEYS = "y: it does   n: it does not"
 LABEL = ("label", "last", "--by", "ann")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of eighty trials in the store, of which a quarter is bad."""
-    (tmp_path / "suite.yaml").write_text(SUITE)
-    (tmp_path / "shop.py").write_text(APP)
+    folder = tmp_path_factory.mktemp("evaluated")
+    (folder / "suite.yaml").write_text(SUITE)
+    (folder / "shop.py").write_text(APP)
     run = ("run", "suite.yaml", "--app", "shop:app", "--seed", "1", "--samples", "80", "--no-early-stopping")
-    assert simeval(tmp_path, *run, "--concurrency", "1", "-q").returncode == 1
-    return tmp_path
+    assert simeval(folder, *run, "--concurrency", "1", "-q").returncode == 1
+    return folder
+
+
+@pytest.fixture
+def folder(evaluated: Path, tmp_path: Path) -> Path:
+    """A copy of the run, to be labelled."""
+    return Path(shutil.copytree(evaluated, tmp_path / "evaluated"))
 
 
 def is_shown(session: TerminalSession, number: int) -> bool:
