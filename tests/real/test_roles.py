@@ -13,6 +13,7 @@ from simeval.core.conversation import Message
 from simeval.models.protocol.model import LEVELS, Request
 from simeval.models.protocol.prompts import ChatRequest, GradeRequest, RubricRequest, UserTurn
 from tests.real.conftest import Make
+from tests.support.real_model import quick
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
@@ -38,9 +39,9 @@ ROLES: Mapping[str, tuple[Request, int]] = {  # with the tokens of a prompt that
     [*(("openai", role) for role in ROLES), ("custom_openai", "judge"), ("custom_openai", "app")],
     indirect=["road"],
 )
-async def test_a_reply_is_in_the_form_asked_for_or_cut(make: Make, role: str) -> None:
+async def test_a_reply_is_in_the_form_asked_for_or_cut(make: Make, base_url: str, road: str, role: str) -> None:
     request, least = ROLES[role]
-    model = make()
+    model = make(**quick(base_url, road))
     made = await model.complete(request)
     await model.close()
 

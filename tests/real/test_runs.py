@@ -13,7 +13,7 @@ from simeval import Engine, Expectation, RetryConfig, ScenarioTest, SuccessRateE
 from simeval.core.conversation import Message
 from simeval.core.run_records import total
 from simeval.models.protocol.prompt_texts import source_of
-from tests.support.real_model import NAME
+from tests.support.real_model import NAME, quick
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
@@ -60,19 +60,13 @@ def engine(base_url: str, road: str, judge: str = "offline/judge", **settings: A
     return Engine(judge, f"{road}/{NAME}", **{**defaults, **settings})
 
 
-def quick(base_url: str) -> dict[str, Any]:
-    """Return options by which the server keeps what two prompts have in common, where no reply must come again."""
-    return {"api_base": base_url, "api_key": "none", "cache_prompt": True}
-
-
 def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
     return [(message.role, message.content) for message in messages]
 
 
 async def test_every_trial_ends_with_a_reason_and_every_call_is_counted(base_url: str, road: str) -> None:
-    result = await engine(base_url, road, user_format="json").evaluate(
-        replace(SCENARIO, sample_size=1), f"{road}/{NAME}"
-    )
+    asking = engine(base_url, road, user_format="json", model_options=quick(base_url, road))
+    result = await asking.evaluate(replace(SCENARIO, sample_size=1), f"{road}/{NAME}")
 
     usage = result.run.usage
     assert result.trials == 1

@@ -9,7 +9,7 @@ from simeval.core.run_records import Ledger
 from simeval.core.settings import RetryConfig, Settings
 from simeval.models.protocol.prompts import UserTurn
 from simeval.models.registry import Models
-from tests.support.real_model import NAME
+from tests.support.real_model import NAME, quick
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 
@@ -24,7 +24,7 @@ TURNS = 6  # each situation as a first message and as a later one
 
 async def test_no_turn_in_plain_text_is_lost(base_url: str) -> None:
     settings = Settings(
-        model_options={"api_base": base_url, "api_key": "none", "cache_prompt": True},
+        model_options=quick(base_url),
         user_options={"max_tokens": 60},
         retry_config=RetryConfig(max_attempts=5, backoff_multiplier=0),
         model_timeout_seconds=300,

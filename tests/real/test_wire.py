@@ -13,7 +13,7 @@ from simeval.models.protocol.prompts import ChatRequest, UserTurn
 from simeval.models.registry import Models
 from tests.real.conftest import Make
 from tests.real.test_roles import SITUATION
-from tests.support.real_model import NAME
+from tests.support.real_model import NAME, quick
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
@@ -41,7 +41,7 @@ async def test_a_prompt_that_is_longer_than_the_context_is_a_refusal_of_content(
 
 async def test_a_reply_that_is_cut_is_tried_with_more_room_and_named(base_url: str, road: str) -> None:
     settings = Settings(
-        model_options={"api_base": base_url, "api_key": "none"},
+        model_options=quick(base_url, road),
         user_options={"max_tokens": 3},
         retry_config=RetryConfig(max_attempts=2, backoff_multiplier=0),
     )
