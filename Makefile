@@ -57,13 +57,17 @@ docs: $(VENV)/.dev
 pictures: $(VENV)/.dev  ## make the screenshots of the documentation anew, by the browser of the tests
 	SIMEVAL_PICTURES=docs/pictures SIMEVAL_REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
 
-wheel: $(VENV)/.dev  ## build it, install it into an empty environment, and use it there as a user does
-	rm -rf build/wheel
+wheel: $(VENV)/.dev build/wheel/.empty  ## build it, install it into an empty environment, and use it there as a user does
+	rm build/wheel/.empty
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w build/wheel .
-	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/$(INSTALL) --quiet --require-hashes --no-deps -r requirements/simeval.lock
 	build/wheel/venv/bin/$(INSTALL) --quiet --no-deps build/wheel/*.whl
 	$(BIN)/python -m tests.wheel.check build/wheel/*.whl build/wheel/venv/bin/python
+
+build/wheel/.empty: requirements/simeval.lock
+	rm -rf build/wheel
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/$(INSTALL) --quiet --require-hashes --no-deps -r $<
+	touch $@
 
 bench: $(VENV)/.dev  ## the engine against its bound (and SigmaEval, where that is installed), faults, limits, stores, error rates
 	$(BIN)/python -m benchmarks.speed.engine $(addprefix --peer ,$(PEERS))
