@@ -117,8 +117,10 @@ each_road = pytest.mark.parametrize(
 )
 
 
-async def failure_of_model(made: Callable[..., Model], url: str, **options: object) -> ModelError:
-    allow_bytes(2_000_000)
+async def failure_of_model(
+    made: Callable[..., Model], url: str, *, most_bytes: int = 2_000_000, **options: object
+) -> ModelError:
+    allow_bytes(most_bytes)
     model = made({"api_base": url, "api_key": "key-of-the-test", **options})
     chat = ChatRequest(history=ASKED, seed=3)
     try:
@@ -220,10 +222,10 @@ async def test_an_answer_of_a_model_without_end_is_malformed(
 @pytest.mark.parametrize(("made", "asks"), [(MODELS[0], False), (MODELS[1], True)])
 async def test_a_stream_of_a_model_without_end_is_malformed(made: Callable[..., Model], asks: bool) -> None:
     async with serving(served(endless_stream)) as url:
-        error = await failure_of_model(made, url, **({"stream": True} if asks else {}))
+        error = await failure_of_model(made, url, most_bytes=200_000, **({"stream": True} if asks else {}))
 
     assert (error.kind, error.retryable) == ("malformed", True)
-    assert "larger than 2 MB" in error.problem
+    assert "larger than 0.2 MB" in error.problem
 
 
 @pytest.mark.parametrize("made", [MODELS[0], MODELS[1], MODELS[-1]])

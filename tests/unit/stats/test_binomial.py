@@ -35,9 +35,10 @@ def counts(draw: st.DrawFn, smallest: int = 0, largest: int = 200) -> tuple[int,
 
 
 def exact_tail(successes: int, n: int, p0: Fraction) -> Fraction:
-    """Sum P(Bin(n, p0) >= successes) in rational numbers."""
-    terms = (comb(n, k) * p0**k * (1 - p0) ** (n - k) for k in range(successes, n + 1))
-    return sum(terms, Fraction(0))
+    """Sum P(Bin(n, p0) >= successes) in rational numbers, over the denominator that all terms have."""
+    of, met = p0.denominator, p0.numerator
+    terms = (comb(n, k) * met**k * (of - met) ** (n - k) for k in range(successes, n + 1))
+    return Fraction(sum(terms), of**n)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.5), (63, 0.1), (64, 0.97), (250, 0.75), (1_023, 0.9)])
