@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.statistics.cuts import Setting, Way, measure
 
-SCENARIOS = 20
-MOST_WRONG = 5  # where each is wrong with a chance of 5%: more in one of 3,000 such tests
+SCENARIOS = 12
+MOST_WRONG = 3  # where each is wrong with a chance of 5%: more in one of 450 such tests
 
 
 def test_trials_under_way_that_are_run_again_pass_apps_that_should_not() -> None:

@@ -5,8 +5,8 @@ import pytest
 from benchmarks.statistics.at_the_bar import Counted, measure, shown
 from benchmarks.statistics.at_the_bar_cells import CELLS, Cell
 
-SCENARIOS = 20
-MOST_WRONG = 5  # where each is wrong with a chance of 5%: more in one of 3,000 such tests
+SCENARIOS = 12
+MOST_WRONG = 3  # where each is wrong with a chance of 5%: more in one of 450 such tests
 ONE_OF_EACH = {cell.group: cell for cell in reversed(CELLS) if cell.promises}  # the first of each kind
 
 
