@@ -1,6 +1,7 @@
 """Repeated judges and panels in an engine: what each rating is asked with, and what becomes of them."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Awaitable, Callable
 from math import nan
@@ -288,24 +289,20 @@ def test_repeats_that_cannot_be_counted_are_refused(repeats: Any) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the result of a run, labels that match none of its trials, and a file that is no result."""
+    """A run of a good app, with its result."""
     folder = tmp_path_factory.mktemp("finished")
-    result = anyio.run(Engine(seed=1, store=None).evaluate, scenario(30, title="The bot says what it does"), app)
-    (folder / "result.json").write_text(json.dumps(encode_suite([result], result.run, version="1")))
-    (folder / "labels.csv").write_text("scenario,index,label\nThe bot says what it does,99,yes\n")
-    (folder / "other.json").write_text("{}")
+    (folder / "shop.py").write_text("async def app(message, state):\n    return 'I track orders, start returns.'\n")
+    (folder / "suite.yaml").write_text(SUITE)
+    assert simeval(folder, "run", "suite.yaml", "--app", "shop:app", "--json", "result.json").returncode == 0
     return folder
 
 
-class TestCommandLine:
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        (tmp_path / "shop.py").write_text(
-            "async def app(message, state):\n    return 'I track orders, start returns.'\n"
-        )
-        (tmp_path / "suite.yaml").write_text(SUITE)
-        return tmp_path
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "finished"))
 
+
+class TestCommandLine:
     def run(self, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return simeval(folder, "run", "suite.yaml", "--app", "shop:app", *arguments)
 
@@ -327,7 +324,6 @@ class TestCommandLine:
         assert "no-such-provider" in unknown.stderr
 
     def test_a_run_is_held_against_labels_that_people_filled_in(self, folder: Path) -> None:
-        self.run(folder, "--json", "result.json")
         drawn = simeval(folder, "agree", "result.json", "--sample", "20", "--out", "labels.csv")
         text = (folder / "labels.csv").read_text()
         (folder / "labels.csv").write_text(text.replace('returns",,', 'returns",pass,'))
@@ -341,7 +337,6 @@ class TestCommandLine:
         assert "of 20 that people pass the judge passes 20" in done.stdout
 
     def test_json_on_standard_output_stands_alone(self, folder: Path) -> None:
-        self.run(folder, "--json", "result.json")
         (folder / "labels.csv").write_text("scenario,index,label\nThe bot says what it does,3,yes\n")
 
         done = simeval(folder, "agree", "result.json", "labels.csv", "--json", "-")
@@ -365,7 +360,6 @@ class TestCommandLine:
         ],
     )
     def test_bad_input_has_status_2_and_says_what_is_wrong(self, folder: Path, arguments: list[str], said: str) -> None:
-        self.run(folder, "--json", "result.json")
         (folder / "labels.csv").write_text("scenario,index,label\nThe bot says what it does,99,yes\n")
         (folder / "other.json").write_text("{}")
 
