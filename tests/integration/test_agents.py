@@ -128,10 +128,10 @@ async def test_a_client_of_mcp_that_a_handler_keeps_over_turns_answers_in_every_
         found = await state["client"].call_tool("ask", asked)
         return str(found.content[0].text)
 
-    two_turns = scenario(when="The user says hello. The user asks for the menu.", sample_size=12, max_turns=2)
-    result = await Engine(concurrency=4).evaluate(two_turns, handle)
+    two_turns = scenario(when="The user says hello. The user asks for the menu.", sample_size=6, max_turns=2)
+    result = await Engine(concurrency=3).evaluate(two_turns, handle)
 
     assert not result.failures
-    assert len(result.conversations) == 12
+    assert len(result.conversations) == 6
     for conversation in result.conversations:
         assert [f'"{turn}: ' in each.content for turn, each in enumerate(conversation.responses, 1)] == [True, True]
