@@ -1,5 +1,6 @@
 """The command line: some scenarios of a suite, one conversation of it, and the conversations of a run."""
 
+import shutil
 import signal
 from pathlib import Path
 from typing import Any, cast
@@ -44,6 +45,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run in its store, and its result."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    (folder / "shop.py").write_text(APP)
+    (folder / "suite.yaml").write_text(SUITE)
+    assert simeval(folder, *RUN, "--json", "out.json").returncode == 1
+    return folder
+
+
+@pytest.fixture
+def after_a_run(evaluated: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(evaluated, tmp_path / "evaluated"))
+
+
 @pytest.mark.parametrize(
     ("names", "count"), [(["smoke"], 2), (["music"], 1), (["it SINGS"], 1), (["sings", "what it does"], 2)]
 )
@@ -62,19 +78,16 @@ def test_a_name_that_no_scenario_has_is_refused_with_the_nearest(folder: Path) -
     assert done.stderr == ("simeval: --only: no scenario has 'musik' as a tag or in its title; did you mean 'music'?\n")
 
 
-def test_what_did_not_pass_is_run_again_alone(folder: Path) -> None:
-    simeval(folder, *RUN)
-
-    again = simeval(folder, *RUN, "--rerun", "failed")
+def test_what_did_not_pass_is_run_again_alone(after_a_run: Path) -> None:
+    again = simeval(after_a_run, *RUN, "--rerun", "failed")
 
     assert again.stdout.startswith("FAIL  the scenario fails\n\nFAIL  It sings\n")
 
 
-def test_a_run_of_one_scenario_leaves_what_did_not_pass_before_to_be_run_again(folder: Path) -> None:
-    simeval(folder, *RUN)
-    simeval(folder, *RUN, "--only", "what it does")
+def test_a_run_of_one_scenario_leaves_what_did_not_pass_before_to_be_run_again(after_a_run: Path) -> None:
+    simeval(after_a_run, *RUN, "--only", "what it does")
 
-    again = simeval(folder, *RUN, "--rerun", "failed")
+    again = simeval(after_a_run, *RUN, "--rerun", "failed")
 
     assert again.stdout.startswith("FAIL  the scenario fails\n\nFAIL  It sings\n")
 
@@ -89,18 +102,14 @@ def test_nothing_is_run_again_where_there_was_no_run_or_all_passed(folder: Path)
     assert "the scenario that was run passed in its last run; 1 more has not been run yet" in passed.stderr
 
 
-def test_no_more_conversations_are_shown_than_are_asked_for(folder: Path) -> None:
-    simeval(folder, *RUN)
-
-    shown = simeval(folder, "show", "--failed", "--limit", "2").stdout
+def test_no_more_conversations_are_shown_than_are_asked_for(after_a_run: Path) -> None:
+    shown = simeval(after_a_run, "show", "--failed", "--limit", "2").stdout
 
     assert shown.count(" of It sings\n") == 2
 
 
-def test_a_file_is_not_shown_which_is_said(folder: Path) -> None:
-    simeval(folder, *RUN, "--json", "out.json")
-
-    refused = simeval(folder, "show", "out.json")
+def test_a_file_is_not_shown_which_is_said(after_a_run: Path) -> None:
+    refused = simeval(after_a_run, "show", "out.json")
 
     assert refused.stderr == (
         "simeval: show: out.json is a file; name a run of the store by its id; `simeval compare` and `simeval people "
@@ -120,11 +129,9 @@ def test_an_app_that_never_answered_is_to_be_tried(folder: Path) -> None:
     assert "worst conversation" not in done.stdout
 
 
-def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:
-    simeval(folder, *RUN)
-
-    failed = simeval(folder, "show", "--failed").stdout
-    one = simeval(folder, "show", "--trial", "0", "--scenario", "what it does").stdout
+def test_the_conversations_of_a_run_are_read_back_in_full(after_a_run: Path) -> None:
+    failed = simeval(after_a_run, "show", "--failed").stdout
+    one = simeval(after_a_run, "show", "--trial", "0", "--scenario", "what it does").stdout
 
     assert failed.startswith("trial 0 of It sings\n")
     assert "It says what it does" not in failed
@@ -142,10 +149,8 @@ def test_the_conversations_of_a_run_are_read_back_in_full(folder: Path) -> None:
         (("--scenario", "It sinks"), "--scenario: no scenario has 'It sinks' in its title; did you mean 'It sings'?"),
     ],
 )
-def test_a_conversation_that_is_not_there_is_refused(folder: Path, arguments: tuple[str, ...], says: str) -> None:
-    simeval(folder, *RUN)
-
-    done = simeval(folder, "show", *arguments)
+def test_a_conversation_that_is_not_there_is_refused(after_a_run: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = simeval(after_a_run, "show", *arguments)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"simeval: {says}")

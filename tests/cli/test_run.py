@@ -125,9 +125,8 @@ def test_json_on_standard_output_stands_alone(folder: Path) -> None:
 
 
 def test_what_an_app_prints_does_not_mix_with_the_json(folder: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
-    arguments = command("run", "suite.yaml", "--app", "shop:chatty", "--json", "-")
-    done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    chatty = ("run", "suite.yaml", "--app", "shop:chatty", "--json", "-")
+    done = simeval(folder, *chatty, PYTHONIOENCODING="ascii")
 
     assert json.loads(done.stdout)["scenarios"][0]["conversations"][0]["turns"][1]["content"].endswith("\u2713")
     assert "debug" in done.stderr
