@@ -66,6 +66,7 @@ wheel: $(VENV)/.dev build/wheel/.empty  ## build it, install it into an empty en
 build/wheel/.empty: requirements/simeval.lock
 	rm -rf build/wheel
 	$(PYTHON) -m venv build/wheel/venv
+	-build/wheel/venv/bin/$(INSTALL) --quiet --require-hashes -r requirements/pip.lock
 	build/wheel/venv/bin/$(INSTALL) --quiet --require-hashes --no-deps -r $<
 	touch $@
 
@@ -108,6 +109,7 @@ define environment
 @$(BIN)/python -c '$(SUPPORTED)' 2>/dev/null || rm -rf $(VENV)
 @echo "installing into $(VENV) what $< lists, a minute or two:"
 @$(PYTHON) -m venv $(VENV)
+@-$(LOCKED) requirements/pip.lock --quiet  # an older one does, too, more slowly
 @$(LOCKED) $< | $(COUNTED)
 @$(PIP) --no-deps --no-build-isolation -e .
 @touch $@
