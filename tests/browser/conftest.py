@@ -1,4 +1,4 @@
-"""One browser for these tests, and reports that commands wrote, as their users write them."""
+"""One browser for the tests of a module, and reports that commands wrote, as their users write them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def handle(message, state):
 """
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
