@@ -105,20 +105,22 @@ def _is_reminded(talk: Talk, at: int) -> bool:
     is_short = len(text) <= LONGEST_AGAIN and 0 < len(reply) <= LONGEST_AGAIN
     values = _telling(reply) if is_short else frozenset[str]()
     has_said = is_short and has("said before", typed(reply))
-    if not (values or has_said) or asks(reply) or denies(text) or has("hearsay", typed(text)):
+    before = talk.app_before(place)
+    alike = [each for each in before if values and values <= _telling(each)]
+    if not (alike or has_said) or asks(reply) or denies(text) or has("hearsay", typed(text)):
         return False
-    before, about = talk.app_before(place), topics(text)
+    about = topics(text)
     if has_said:
         return any(about & topics(each) for each in [*before, *(told for _, told in talk.user[:at])])
     read = typed(text)
     goes_on = has("acknowledges", read)
     is_new = not (goes_on or (topics(reply) & about and not has("pushes back", read))) or values & _telling(text)
-    if not values or is_new or not asks_anything(text) or reply.startswith("{"):
+    if is_new or not asks_anything(text) or reply.startswith("{"):
         return False
     told, asked = topics(reply), [topics(each) for _, each in talk.user[:at]]
     least = 1 if goes_on else LEAST_OF_ANSWER
     is_again = any(len(about & each) >= least for each in asked)
-    return is_again and any(values <= _telling(each) and 2 * len(told & topics(each)) >= len(told) for each in before)
+    return is_again and any(2 * len(told & topics(each)) >= len(told) for each in alike)
 
 
 @lru_cache(maxsize=2_000)
