@@ -1,17 +1,19 @@
 """A big run on a bad day: 100 scenarios x 30 trials on an endpoint that fails one call in five.
 
-    python -m benchmarks.faults.http [openai/ openai-compatible/] [busy]
+    python -m benchmarks.faults.http [openai/ openai-compatible/]
+    python -m benchmarks.faults.http --classes [0.2 1 5]
 
 5% of calls each are answered by a 500, a 429 with Retry-After, malformed content and a truncated body; 1% are never
 answered. The app raises, hangs or returns the wrong type on 1% of its turns. Every trial must end up concluded on, or
 recorded as failed with its cause, and the run must end by itself.
 
-"busy": 400 trials on an endpoint of 0.2 s, with the engine's own settings, 50 at once: as it is, with 5% each of 500s,
-429s with Retry-After 1 and malformed replies, and with 1% of calls that are never answered. Three runs each.
+--classes: 400 trials on endpoints that take so many seconds, with the engine's own settings, 50 at once, and one class
+of faults each, of 5% of calls (1% that are never answered). "beside" is the time over that of the run without any.
 """
 
-import sys
+import argparse
 from collections import Counter
+from collections.abc import Sequence
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -36,11 +38,15 @@ FAULTS = (
     "--hang",
     "0.01",
 )
-BUSY_LATENCY, BUSY_SCENARIOS, BUSY_TRIALS, BUSY_RUNS = "0.2", 20, 20, 3
-BUSY = {
+BUSY_SCENARIOS, BUSY_TRIALS = 20, 20
+CLASSES = {
     "nothing fails": (),
-    "500s, 429s, malformed": ("--error-500", "0.05", "--rate-limited", "0.05", "--malformed", "0.05"),
-    "1% hang": ("--hang", "0.01"),
+    "500s": ("--error-500", "0.05"),
+    "429s, Retry-After 1": ("--rate-limited", "0.05"),
+    "malformed": ("--malformed", "0.05"),
+    "truncated": ("--truncated", "0.05"),
+    "connections reset": ("--reset", "0.05"),
+    "never answered": ("--hang", "0.01"),
 }
 TROUBLE_EVERY = 100  # turns of the app
 
@@ -96,8 +102,8 @@ async def answer(message: str, state: dict[str, Any]) -> str:
     return "I answer questions, book meetings and translate texts."
 
 
-async def run_busy(name: str, url: str) -> None:
-    """Run 400 trials once and print how long it took."""
+async def run_busy(url: str) -> tuple[float, int]:
+    """Run 400 trials; return the seconds it took, and how many were lost."""
     engine = Engine(
         "openai-compatible/test",
         seed=1,
@@ -111,28 +117,35 @@ async def run_busy(name: str, url: str) -> None:
     clock = perf_counter()
     results = await engine.evaluate(suite, answer)
     seconds = perf_counter() - clock
-    usage = total(results.run.usage)
-    lost = sum(bool(judgement.failures) for result in results for judgement in result.judgements)
-    print(
-        f"{name:24}{seconds:>8.1f} s{usage.calls:>8} calls{usage.failed_calls:>6} failed{lost:>6} trials lost",
-        flush=True,
-    )
+    return seconds, sum(bool(judgement.failures) for result in results for judgement in result.judgements)
+
+
+def run_classes(latencies: Sequence[str]) -> None:
+    """Run each class of faults at each latency, and print its time beside that without faults."""
+    for latency in latencies:
+        clean = 0.0
+        for name, faults in CLASSES.items():
+            with server("--latency-seconds", latency, "--retry-after", "1", "--seed", "1", *faults) as url:
+                seconds, lost = anyio.run(run_busy, url)
+            clean = clean or seconds
+            print(
+                f"{latency:>4} s {name:24}{seconds:>8.1f} s, beside {seconds / clean:.2f}, {lost} trials lost",
+                flush=True,
+            )
 
 
 def main() -> None:
-    """Run through LiteLLM and directly, and the busy endpoint; or what is named."""
-    named = sys.argv[1:] or ["openai/", "openai-compatible/", "busy"]
-    ways = [way for way in named if way != "busy"]
-    if ways:
-        with server("--latency-seconds", "0.01", *FAULTS) as url:
-            for prefix in ways:
-                anyio.run(run, prefix, url)
-    if "busy" in named:
-        for name, faults in BUSY.items():
-            for number in range(BUSY_RUNS):
-                settings = ("--latency-seconds", BUSY_LATENCY, "--retry-after", "1", "--seed", str(number))
-                with server(*settings, *faults) as url:
-                    anyio.run(run_busy, name, url)
+    """Run through LiteLLM and directly, or each class of faults."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ways", nargs="*", default=["openai/", "openai-compatible/"])
+    parser.add_argument("--classes", nargs="*", metavar="SECONDS", help="by default 0.2, 1 and 5")
+    options = parser.parse_args()
+    if options.classes is not None:
+        run_classes(options.classes or ("0.2", "1", "5"))
+        return
+    with server("--latency-seconds", "0.01", *FAULTS) as url:
+        for prefix in options.ways:
+            anyio.run(run, prefix, url)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What keeping a run costs it: pairs of the same run with a store and without.
 
-    python -m benchmarks.speed.overhead [--postgres URL]
+    python -m benchmarks.speed.overhead [--postgres URL] [--latency-seconds 0.05]
 
 50 scenarios x 30 trials, 3 turns each and a judgement, through `openai/` (the way that costs the run the
 least CPU, so the store's share is at its largest), 100 trials in flight. CPU is that of this process.
@@ -67,9 +67,10 @@ def main() -> None:
     """Measure SQLite, and PostgreSQL where a URL is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--postgres", metavar="URL", help="a PostgreSQL database")
-    postgres = parser.parse_args().postgres
-    with tempfile.TemporaryDirectory() as folder, server("--latency-seconds", "0.05") as url:
-        measure(url, [f"sqlite:///{Path(folder) / 'runs.db'}", *([postgres] if postgres else [])])
+    parser.add_argument("--latency-seconds", default="0.05", help="of the models")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, server("--latency-seconds", options.latency_seconds) as url:
+        measure(url, [f"sqlite:///{Path(folder) / 'runs.db'}", *([options.postgres] if options.postgres else [])])
 
 
 if __name__ == "__main__":
