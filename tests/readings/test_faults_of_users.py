@@ -105,11 +105,11 @@ def test_faults_are_found_in_any_script(name: str, is_latin: bool) -> None:
     assert sum(bool(found(row)) for row in new) >= 0.6 * len(new) > 0
 
 
-def test_half_of_the_faults_in_transcripts_that_no_rule_was_written_for_are_found() -> None:
+def test_three_in_five_faults_in_transcripts_that_no_rule_was_written_for_are_found() -> None:
     read = [*rows("by_four_strangers"), *rows("by_three_more_strangers")]
     named, new = list(filter(is_named, read)), list(filter(is_new, read))
 
-    assert sum(bool(found(row)) for row in named) >= 0.5 * len(named) > 0
+    assert sum(bool(found(row)) for row in named) >= 0.6 * len(named) > 0
     assert sum(bool(found(row)) for row in new) >= 0.3 * len(new) > 0
 
 

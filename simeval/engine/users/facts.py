@@ -108,7 +108,7 @@ _NUMBER_WORDS = {
 
 
 def changes_fact(talk: Talk) -> Found:
-    """Find identifiers that are nearly earlier ones, and users who are somebody else, or deny a number of their script.
+    """Find identifiers that are nearly earlier ones, and users who are somebody else, or deny that they have a number.
 
     A user who writes the right identifier beside it corrects itself.
     """
