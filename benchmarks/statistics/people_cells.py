@@ -117,6 +117,11 @@ class Truth:
 
     def bound(self) -> tuple[float, int]:
         """Return a bound of the chance of a rejection, and how many outcomes were tried."""
+        outcomes, accepted, tried = self.accepted()
+        return 1 - float(outcomes.chance[accepted].sum()), tried
+
+    def accepted(self) -> tuple[Outcomes, Bools, int]:
+        """Return the likely outcomes, which of them are shown to be accepted, and how many were tried for it."""
         outcomes = self._outcomes()
         at_least = outcomes.at_least()
         is_open = outcomes.is_inside & (at_least > LARGEST)
@@ -130,7 +135,7 @@ class Truth:
         left = np.cumsum(outcomes.chance[candidates][::-1])[::-1]
         tried = candidates[left > FEW]
         accepted[[each for each in tried if self._accepts(outcomes, each)]] = True
-        return 1 - float(outcomes.chance[accepted].sum()), tried.size
+        return outcomes, accepted, tried.size
 
     def _outcomes(self) -> Outcomes:
         likely = binomial_chances(self.surface.test.judged, np.array([self.w]))[:, 0]

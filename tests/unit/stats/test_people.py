@@ -102,6 +102,27 @@ def test_an_app_at_the_bar_is_wrongly_judged_in_at_most_five_per_cent_and_in_no_
     assert _level(test, _rejected(test, mirrored), sensitivity, specificity) - 1e-12 <= bound <= 0.05
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_no_outcome_is_rejected_that_its_bound_counts_as_accepted(mirrored: bool) -> None:
+    test = PeopleTest(40, 20, 0.8)
+    found, accepted, tried = Truth.at_the_bar(test, (0.9, 0.8), mirrored=mirrored).accepted()
+    counted = np.flatnonzero(accepted & (found.at_least() < 0.08))
+
+    outcomes = np.column_stack([found.judged_good, found.good, found.bad])[counted].tolist()
+    rejected = [each for each in outcomes if _p_value(test, *each, mirrored=mirrored) <= 0.05]
+
+    assert len(counted) > tried > 0
+    assert rejected == []
+
+
+def _p_value(test: PeopleTest, judged_good: int, good: int, bad: int, *, mirrored: bool) -> float:
+    """Return the p-value of an outcome as a side of the test sees it."""
+    if not mirrored:
+        return test.p_above(judged_good, Labelled(good, bad))
+    dealt = test.deal(test.judged - judged_good)
+    return test.p_below(test.judged - judged_good, Labelled(dealt.good - bad, dealt.bad - good))
+
+
 @cache
 def _rejected(test: PeopleTest, mirrored: bool) -> Sequence[tuple[int, int, int]]:
     """Return the trials judged good and the good labels of all outcomes that pass, or those that fail."""
