@@ -29,7 +29,7 @@ test-fast: $(VENV)/.dev  ## the unit tests of what changed since main, or since 
 
 local: $(VENV)/.local  ## torch, transformers and MiniLM, too: without them the tests of local models are skipped
 
-ray: $(VENV)/.ray  ## Ray, too, and the tests of runs on it, which are skipped without it
+ray: $(VENV)/.ray  ## Ray, too, and the tests of runs on it, which `make test` leaves out
 	SIMEVAL_REQUIRE_RAY=1 $(BIN)/python -m pytest tests/integration/test_ray.py
 
 agents: $(VENV)/.agents  ## apps that are agents of the real SDKs, and the protocols' own servers; neither is met elsewhere
@@ -45,7 +45,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.prose
 	$(BIN)/python -m benchmarks.surface
 
-extras: $(VENV)/.dev  ## remove three features in a copy, others each day, and test the rest: what attaches can be taken off
+extras: $(VENV)/.dev  ## remove three features in a copy, others each day, and test the engine without them: what attaches can be taken off
 	$(BIN)/python -m tests.support.without_extra
 
 types: $(VENV)/.dev
@@ -63,7 +63,7 @@ wheel: $(VENV)/.dev build/wheel/.empty  ## build it, install it into an empty en
 	build/wheel/venv/bin/$(INSTALL) --quiet --no-deps build/wheel/*.whl
 	$(BIN)/python -m tests.wheel.check build/wheel/*.whl build/wheel/venv/bin/python
 
-build/wheel/.empty: requirements/simeval.lock
+build/wheel/.empty: requirements/simeval.lock requirements/pip.lock
 	rm -rf build/wheel
 	$(PYTHON) -m venv build/wheel/venv
 	-build/wheel/venv/bin/$(INSTALL) --quiet --require-hashes -r requirements/pip.lock

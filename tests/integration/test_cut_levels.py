@@ -5,7 +5,7 @@ import pytest
 from benchmarks.statistics.cuts import Setting, Way, measure
 
 SCENARIOS = 12
-MOST_WRONG = 3  # where each is wrong with a chance of 5%: more in one of 450 such tests
+MOST_WRONG = 3  # where each is wrong with a chance of 5%: more in one of 450 such tests, which have seeds
 
 
 def test_trials_under_way_that_are_run_again_pass_apps_that_should_not() -> None:

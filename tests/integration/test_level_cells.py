@@ -6,7 +6,7 @@ from benchmarks.statistics.at_the_bar import Counted, measure, shown
 from benchmarks.statistics.at_the_bar_cells import CELLS, Cell
 
 SCENARIOS = 12
-MOST_WRONG = 3  # where each is wrong with a chance of 5%: more in one of 450 such tests
+MOST_WRONG = 3  # where each is wrong with a chance of 5%: more in one of 450 such tests, which have seeds
 ONE_OF_EACH = {cell.group: cell for cell in reversed(CELLS) if cell.promises}  # the first of each kind
 
 

@@ -1,4 +1,4 @@
-"""Remove features of simeval/extras in a copy of the repository, import all other modules, and run their tests.
+"""Remove features of simeval/extras in a copy of the repository, import all others, and test the engine and suites.
 
     python -m tests.support.without_extra [NAME ...]
 
