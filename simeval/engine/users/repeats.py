@@ -84,6 +84,7 @@ def _asked_again(talk: Talk) -> Found:
 
 
 def _asked_before(talk: Talk, at: int) -> Found:
+    """Find an earlier message with the only question of this one, if it was answered since."""
     place, text = talk.user[at]
     questions = _questions(text)
     most_beside = SIGNS_A_WORD * MOST_BESIDE if questions and _GAP.search(questions[0]) else MOST_BESIDE
