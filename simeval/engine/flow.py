@@ -31,7 +31,10 @@ Out = TypeVar("Out")
 E = TypeVar("E", bound="Entry")
 
 LARGEST_BATCH = 256
-BATCH_SECONDS = 0.03  # from one write to the next, so that many records a second share few writes
+# From one write to the next, so that many records share few writes: a share of what a trial takes, within bounds. Where
+# calls take half a second, writes every .03 s were 31% of a run's CPU.
+WRITES_PER_TRIAL = 16
+SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.03, 0.25
 PULSE_SECONDS = 1.0  # between signs of life: the spending since the last one is lost with the process
 USAGE_SECONDS = 0.25  # between records of the usage, where others are written anyway
 LAST_WRITE_SECONDS = 2.0  # how long queued entries may be written after a cancellation
@@ -50,6 +53,16 @@ class UnderWay:
 
     _since: dict[object, float] = field(default_factory=dict)
     _longest: float | None = None
+    _ended: int = 0
+    _seconds: float = 0.0  # of all that have ended
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    @property
+    def mean_seconds(self) -> float:
+        """Return how long a trial took on average; 0 before any has ended."""
+        return self._seconds / self._ended if self._ended else 0.0
 
     def begin(self, trial: object) -> None:
         """Take down that a trial begins."""
@@ -58,7 +71,9 @@ class UnderWay:
     def end(self, trial: object) -> None:
         """Take down that a trial has ended, if it had begun."""
         if trial in self._since:
-            self._longest = max(self._longest or 0.0, monotonic() - self._since.pop(trial))
+            seconds = monotonic() - self._since.pop(trial)
+            self._longest = max(self._longest or 0.0, seconds)
+            self._ended, self._seconds = self._ended + 1, self._seconds + seconds
 
     def seconds_left(self) -> float | None:
         """Return how long it is until all have ended, if none takes longer than the longest did; None before any has.
@@ -268,6 +283,7 @@ class Demand:
         self._settled: set[tuple[int, int]] = set()
         self._under_way: list[dict[int, list[TrialScope]]] = [{} for _ in range(scenarios)]
         self._preparing: dict[int, anyio.CancelScope] = {}
+        self._beginnings: dict[Trial, Callable[[], Awaitable[None]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -333,6 +349,15 @@ class Demand:
         if self.is_over:
             self.grant_no_more()
 
+    def begin(self, trial: Trial, kept: Callable[[], Awaitable[None]]) -> None:
+        """Let a trial begin whose app may be asked as soon as it is `kept` that it has begun."""
+        self._beginnings[trial] = kept
+
+    async def has_begun(self, trial: Trial) -> None:
+        """Wait until a trial's app may be asked. Raises StoreError if it cannot be stored that the trial has begun."""
+        if (kept := self._beginnings.pop(trial, None)) is not None:
+            await kept()
+
     @contextmanager
     def preparing(self, scenario: int) -> Iterator[None]:
         """Hold a scope for the preparation of a scenario; it is cancelled when the scenario is closed."""
@@ -366,19 +391,26 @@ class _Item:
     written: anyio.Event = field(default_factory=anyio.Event)
 
 
+def pause_of(under_way: UnderWay) -> float:
+    """Return the seconds from one write of a run to the next."""
+    return max(SHORTEST_PAUSE_SECONDS, min(under_way.mean_seconds / WRITES_PER_TRIAL, LONGEST_PAUSE_SECONDS))
+
+
 class Recorder:
     """Writes the entries of a run to a journal; a caller waits until its entry is written.
 
     Without a journal nothing is stored. The entries include now and then a Heartbeat from `heartbeat`: the spending so
-    far, and a sign of life.
+    far, and a sign of life. A batch is written as soon as every trial of `under_way` waits for it, or after a while.
 
     Used as a context: leaving it in order waits for the queue, leaving it by an error or a cancellation writes the
     entries that have come by then. If the journal cannot be written, every caller gets its StoreError, from then on.
     """
 
-    def __init__(self, journal: Journal | None, heartbeat: Callable[[], Heartbeat]) -> None:
-        self._journal, self._heartbeat, self._run_id = journal, heartbeat, ""
+    def __init__(self, journal: Journal | None, heartbeat: Callable[[], Heartbeat], under_way: UnderWay) -> None:
+        self._journal, self._heartbeat, self._under_way, self._run_id = journal, heartbeat, under_way, ""
         self._next_heartbeat = self._next_write = 0.0
+        self._callers = 0  # that wait for an entry in the queue
+        self._due = anyio.Event()
         self._error: StoreError | None = None
 
     async def __aenter__(self) -> Self:
@@ -392,6 +424,7 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         self._outbox.close()
+        self._due.set()
         try:
             return await self._tasks.__aexit__(kind, error, trace)
         finally:
@@ -407,18 +440,35 @@ class Recorder:
         if self._journal is None:
             return
         item = _Item(entry, is_last)
+        await self._queue(item)
+        await self._written(item)
+
+    async def note(self, entry: "Entry") -> Callable[[], Awaitable[None]]:
+        """Keep an entry with the next batch; return what waits until it is there, and raises as `record` does."""
+        item = _Item(entry)
+        if self._journal is None:
+            item.written.set()
+        else:
+            await self._queue(item)
+        return partial(self._written, item)
+
+    async def _queue(self, item: _Item) -> None:
         try:
             self._outbox.send_nowait(item)  # a cancellation that comes now must not lose finished results
         except anyio.WouldBlock:
+            self._due.set()
             await self._outbox.send(item)
-        await item.written.wait()
+
+    async def _written(self, item: _Item) -> None:
+        self._callers += 1
+        if self._callers >= len(self._under_way):
+            self._due.set()
+        try:
+            await item.written.wait()
+        finally:
+            self._callers -= 1
         if self._error is not None:
             raise self._error.with_traceback(None)
-
-    async def note(self, entry: "Entry") -> None:
-        """Keep an entry with the next batch, without waiting for that."""
-        if self._journal is not None:
-            await self._outbox.send(_Item(entry))
 
     def give_up(self) -> None:
         """Write nothing more, and leave a write that does not end to itself."""
@@ -439,11 +489,13 @@ class Recorder:
                 with anyio.move_on_after(PULSE_SECONDS):
                     batch = [await self._inbox.receive()]
                 if batch:
-                    await anyio.sleep_until(self._next_write)
+                    with anyio.CancelScope(deadline=self._next_write):
+                        await self._due.wait()
+                self._due = anyio.Event()
                 batch += self._waiting()
                 given, batch = batch, []  # to a thread, which goes on whatever happens here
                 await self._write(given)
-                self._next_write = anyio.current_time() + BATCH_SECONDS
+                self._next_write = anyio.current_time() + pause_of(self._under_way)
                 for item in given:
                     item.written.set()
         except anyio.EndOfStream:

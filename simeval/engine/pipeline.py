@@ -382,28 +382,29 @@ class Pipeline(Generic[R]):
         self.stop.under_way.begin(trial)
         await self._begin(trial)
         made = await self.executor.hold(trial)
-        await (self.recorder.note(made) if self.recorded else self.recorder.record(made))
+        waits = self.quick and not self.recorded  # else its judgement is waited for, or it can be read again
+        await (self.recorder.record(made) if waits else self.recorder.note(made))
         needed = self.demand.needs(trial.scenario, trial.index)
         if made.failure and made.has_app_failed and needed and self.on_app_error == "stop":
             raise RunStopped(self.plans[trial.scenario].title, trial.index, made.failure.error)
         return made
 
     async def _begin(self, trial: Trial) -> None:
-        """Record that a trial begins; one that continues has begun before."""
+        """Record that a trial begins, before its app is asked; one that continues has begun before."""
         begun = self.known.begun.get((trial.scenario, trial.index))
         if self.recorded or (begun is not None and not self.known.from_another):
             return
-        await self.recorder.record(Start(trial) if begun is None else replace(begun, trial=trial))
+        start = Start(trial) if begun is None else replace(begun, trial=trial)
+        self.demand.begin(trial, await self.recorder.note(start))
 
     async def _give(self, held: TrialConversation) -> TrialResult:
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
         made = await self.executor.judge(held, scores)
+        if self.known.from_another or not self._is_known(trial):
+            self._paid += not self._is_known(trial)
+            await (self.recorder.note(made) if self.quick else self.recorder.record(made))
         self.stop.under_way.end(trial)
-        if self._is_known(trial) and not self.known.from_another:
-            return made
-        self._paid += not self._is_known(trial)
-        await (self.recorder.note(made) if self.quick else self.recorder.record(made))
         return made
 
     def _conversation_failure(self, trial: Trial, error: Exception) -> TrialConversation:

@@ -190,7 +190,7 @@ class RunContext:
         begun = day_of(past.started if past else datetime.now(UTC))
         self.today = date.fromisoformat(self.settings.date) if self.settings.date else begun
         self.meter = Meter()
-        self.recorder = Recorder(store, self.meter.heartbeat)
+        self.recorder = Recorder(store, self.meter.heartbeat, stop.under_way)
         self.seed = self._seed()
         self.judge_names = [model.name for model in shared.panel]
         self._cache = self._reply_cache(store) if shared.settings.cache else None

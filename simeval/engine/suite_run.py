@@ -222,7 +222,7 @@ async def other_run(context: RunContext, simulation: Simulation) -> AsyncIterato
     do = "hold it against a stored run, which can be made in the same way"
     require(shared.elsewhere is None, "against an app: executor", found=settings.executor, do=do)
     require(settings.shard is None, "against an app: shard", found=settings.shard, do=do)
-    recorder = Recorder(context.store, lambda: Heartbeat(seconds=context.meter.seconds()))
+    recorder = Recorder(context.store, lambda: Heartbeat(seconds=context.meter.seconds()), context.stop.under_way)
     opened = as_app(app)
     async with opened if isinstance(opened, RemoteApp) else nullcontext(opened) as handler, recorder:
         yield OtherRun(context, simulation.against(handler), recorder)

@@ -105,7 +105,7 @@ class ReplyCache:
     """
 
     shelf: StoredReplies
-    note: Callable[[ReplyRecord], Awaitable[None]]
+    note: Callable[[ReplyRecord], Awaitable[object]]
     ledger: Ledger
     clean: Callable[[str], str]
     address: Mapping[str, str] = field(default_factory=dict)

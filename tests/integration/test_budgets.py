@@ -14,7 +14,7 @@ import simeval
 from simeval import Expectation, ScenarioTest, SuccessRateEvaluator
 from simeval.core.run_records import Heartbeat, Usage, total
 from simeval.engine import run_context
-from simeval.engine.flow import Recorder
+from simeval.engine.flow import Recorder, UnderWay
 from simeval.errors import DefinitionError
 from simeval.models.protocol.model import Completion
 from simeval.models.providers.offline import OfflineModel
@@ -96,7 +96,9 @@ class TestBudgets:
     async def test_calls_are_in_the_journal_after_a_second_though_nothing_else_is_written(self) -> None:
         journal, spent = Telling(7), Usage()
 
-        async with Recorder(journal, lambda: Heartbeat(seconds=0.0, usage={"user": replace(spent)})) as recorder:
+        async with Recorder(
+            journal, lambda: Heartbeat(seconds=0.0, usage={"user": replace(spent)}), UnderWay()
+        ) as recorder:
             await recorder.begin(begun())
             spent.calls = 7
             are_known = await anyio.to_thread.run_sync(journal.knows.wait, 3.0)

@@ -62,7 +62,7 @@ ENDED_BY: Mapping[Stage, Ending] = {
 
 OF_ONE_TRIAL = (AppError, AppNotAsked, ModelError, WorldError, CheckFailed, NotMeasured, CannotTell)
 
-YOUNG_SECONDS = 1.0  # a younger conversation keeps no bookmark: there is little to lose, and each costs two records
+YOUNG_SECONDS = 5.0  # a younger conversation keeps no bookmark: there is little to lose, and each costs two records
 
 ATTACKER = "simeval.extras.attacks.attacker:Attacker"  # a feature that attaches from outside
 GIVEN_BY_SCRIPT: Mapping[str, bool] = {GIVEN: True}
@@ -205,7 +205,7 @@ class Dialogue:
         with named(scenario=title, trial=trial.index):
             with self.demand.scope(trial) as scope:
                 session = self.app.open(beginning, memory, scope, toolbox)
-                ended, failure = await self._held(user, session, said, ear)
+                ended, failure = await self._held(trial, user, session, said, ear)
             conversation = Conversation(messages=tuple(said), writing_style=writing_style, ended=ended)
             held = TrialConversation(trial, cleaned(conversation, self.clean), failure)
             if log.is_enabled_for(DEBUG):
@@ -213,13 +213,14 @@ class Dialogue:
         return held
 
     async def _held(
-        self, user: UserSide, session: AppSession, said: list[Message], ear: Ear | None
+        self, trial: Trial, user: UserSide, session: AppSession, said: list[Message], ear: Ear | None
     ) -> tuple[Ending, Failure | None]:
         async def exchange(message: Message, given: Message | None = None) -> Message:
             said.append(message)  # from here on no failure loses it
             self._tell(message)
             if ear is not None:
                 ear.asked(message.content)
+            await self.demand.has_begun(trial)
             answer = await session.answer(message) if given is None else session.told(message, given)
             if ear is not None:
                 ear.answered(answer.content)

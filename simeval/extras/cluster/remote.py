@@ -48,6 +48,7 @@ class RemoteExecutor:
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return the conversation of a trial; its scores come with it, and are kept until they are asked for."""
+        await self.demand.has_begun(trial)
         assignment = Assignment(trial=trial, begun=self.begun.get((trial.scenario, trial.index)))
         try:
             found = await self._done(assignment)
