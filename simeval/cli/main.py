@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import os
 import threading
 from collections.abc import Mapping
 from functools import partial
@@ -12,7 +13,7 @@ import click
 from simeval.cli import CONTEXT
 from simeval.cli.usage import ALL, THREADS, WRITTEN, Misused, help_all, understood
 from simeval.core.faces import load
-from simeval.core.garbage import collected_seldom
+from simeval.core.garbage import loading
 from simeval.core.terminal import make_printable
 from simeval.core.version import __version__
 
@@ -97,7 +98,8 @@ class Commands(click.Group):
         """Read the command line and execute it, whatever standard output and error are."""
         make_printable()
         atexit.register(gc.freeze)  # to look for cycles at the end takes a fifth of a command's time
-        with collected_seldom():
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # numpy's idle threads would spin for 70 ms of CPU
+        with loading():
             return super().main(*args, **extra)
 
     def make_context(

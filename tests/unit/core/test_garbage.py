@@ -5,14 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from simeval.core.garbage import THRESHOLDS, collected_seldom
+from simeval.core.garbage import LOADING, THRESHOLDS, collected_seldom, loading
 
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
     before = gc.get_threshold()
     gc.set_threshold(700, 10, 10)  # Python's own, which a command of an earlier test may have raised
+    gc.unfreeze()  # the tests themselves
     yield
+    gc.freeze()
     gc.set_threshold(*before)
 
 
@@ -51,4 +53,17 @@ def test_a_run_that_breaks_leaves_them_as_before() -> None:
     with pytest.raises(RuntimeError), collected_seldom():
         raise RuntimeError
 
+    assert gc.get_threshold() == before
+
+
+def test_a_command_has_higher_thresholds_than_the_run_in_it() -> None:
+    before = gc.get_threshold()
+
+    with loading():
+        command = gc.get_threshold()
+        with collected_seldom():
+            run, left_out = gc.get_threshold(), gc.get_freeze_count()
+
+    assert (command, run) == (LOADING, THRESHOLDS)
+    assert left_out > 10_000  # the modules
     assert gc.get_threshold() == before
