@@ -391,6 +391,10 @@ class _Item:
     written: anyio.Event = field(default_factory=anyio.Event)
 
 
+async def _nothing() -> None:
+    """Wait for nothing, where nothing is stored."""
+
+
 def pause_of(under_way: UnderWay) -> float:
     """Return the seconds from one write of a run to the next."""
     return max(SHORTEST_PAUSE_SECONDS, min(under_way.mean_seconds / WRITES_PER_TRIAL, LONGEST_PAUSE_SECONDS))

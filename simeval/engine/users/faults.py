@@ -22,7 +22,7 @@ person: `python -m benchmarks.users.faults` prints how many of each it catches, 
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import get_args
 
@@ -270,7 +270,7 @@ def recites_script(talk: Talk) -> Found:
             continue
         sentences = [each.strip() for each in ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
-        is_told = any(_recites(part, each) for part in parts for each in told)
+        is_told = any(_recites(part, told) for part in parts)
         is_read = any(_begins_as(wanted, words(each)) for each in sentences)
         if is_told or is_read:
             yield UserFault("recites_script", place, repr(text))
@@ -281,13 +281,23 @@ def _begins_as(wanted: Sequence[str], spoken: Sequence[str]) -> bool:
     return len(wanted) >= LEAST_QUOTED and tuple(spoken[: len(wanted)]) == tuple(wanted)
 
 
-def _recites(text: str, told: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A part of a script in the third person: its words, and the verbs among the first of them."""
+
+    read: Sequence[str]
+    verbs: frozenset[str]
+
+
+def _recites(text: str, told: Sequence[_Told]) -> bool:
     """Return whether a message is a part of a script, perhaps with another name for the person, or begins alike."""
-    spoken, read = words(text), words(told)
+    spoken = words(text)
     if has("third person", typed(text)):
-        return _begins_alike(spoken, read) or _are_alike(spoken, read)
-    verbs = {word for word in read[:3] if len(word) >= SHORTEST_VERB}
-    return not verbs.isdisjoint(spoken[:4]) and _are_alike(spoken, read) and spoken[0] != read[1]
+        return any(_begins_alike(spoken, each.read) or _are_alike(spoken, each.read) for each in told)
+    begun = spoken[:4]
+    return any(
+        _are_alike(spoken, each.read) and spoken[0] != each.read[1] for each in told if not each.verbs.isdisjoint(begun)
+    )
 
 
 def _are_alike(spoken: Sequence[str], told: Sequence[str]) -> bool:
@@ -295,9 +305,10 @@ def _are_alike(spoken: Sequence[str], told: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=1_000)
-def _told_of_another(given: str, when: str) -> Sequence[str]:
+def _told_of_another(given: str, when: str) -> Sequence[_Told]:
     """Return the parts of a script in the third person, each sentence of `when` by itself, too."""
-    return tuple(each.strip() for each in (when, *ANY_SENTENCE.findall(when), given) if _is_of_another(each))
+    parts = [words(each.strip()) for each in (when, *ANY_SENTENCE.findall(when), given) if _is_of_another(each)]
+    return [_Told(read, frozenset(word for word in read[:3] if len(word) >= SHORTEST_VERB)) for read in parts]
 
 
 def _is_of_another(text: str) -> bool:
