@@ -23,7 +23,7 @@ from simeval.models.protocol.model import Completion, Model, Request, SharedMode
 REMEMBERED, RENEWED = 500, 25  # calls that define the usual time, and how often it is updated
 USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times the time in which that share of calls ends
 SHORTEST_SECONDS = 3.0  # of a deadline that was learnt
-NEW_ROLE = 4.0  # times the deadline of all roles together: that of a new one
+NEW_ROLE, SHORTEST_NEW_SECONDS = 4.0, 6.0  # times the deadline of all roles together: that of a new one
 
 _COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 
@@ -97,6 +97,7 @@ class Deadline:
     """
 
     seconds: float = inf
+    of_new: float = field(default=inf, init=False)  # the seconds of a role with too few calls, where this is of all
     _taken: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED), init=False)
     _new: int = field(default=0, init=False)
     _under_way: dict[asyncio.Timeout, float] = field(default_factory=dict, init=False)  # and when they began
@@ -126,6 +127,7 @@ class Deadline:
         self._new = 0
         usual = sorted(self._taken)[int(USUAL * len(self._taken))]
         was, self.seconds = self.seconds, max(SHORTEST_SECONDS, TIMES_USUAL * usual)
+        self.of_new = max(SHORTEST_NEW_SECONDS, NEW_ROLE * TIMES_USUAL * usual)
         if self.seconds < was:
             self.shorten(self.seconds)
 
@@ -163,7 +165,7 @@ class Timed(Wrapped):
         clock, taken = perf_counter(), None
         own = self._by_role.get(request.role) or self._by_role.setdefault(request.role, Deadline())
         if own.seconds == inf:  # too few of its calls are known: rubrics take far longer than a user's messages
-            most = min(most, NEW_ROLE * self._of_all.seconds)
+            most = min(most, self._of_all.of_new)
         limit = own.start(most)
         try:
             async with limit:
@@ -186,7 +188,7 @@ class Timed(Wrapped):
         if self._of_all.seconds < before:
             for role in self._by_role.values():
                 if role.seconds == inf:
-                    role.shorten(NEW_ROLE * self._of_all.seconds)
+                    role.shorten(self._of_all.of_new)
 
     def _late(self, seconds: float) -> ModelError:
         return ModelError(self.name, kind="timeout", problem=f"no answer within {in_words(seconds)}")

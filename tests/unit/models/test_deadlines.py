@@ -125,4 +125,18 @@ async def test_a_call_of_a_role_that_is_not_known_gets_less_once_others_are_know
         await anyio.lowlevel.checkpoint()
         await answer_in(0.01, timed, 50)
 
-    assert ended == [pytest.approx(12.0)]
+    assert ended == [pytest.approx(6.0)]
+
+
+@pytest.mark.usefixtures("_durations_of_the_loop")
+@pytest.mark.parametrize(("usual", "deadline"), [(0.2, 6.0), (1.0, 20.0), (5.0, 60.0)])
+async def test_the_first_call_of_a_role_has_twenty_times_what_others_take(usual: float, deadline: float) -> None:
+    timed = Timed(ScriptedModel(work), seconds=60)
+    await answer_in(usual, timed, 50)
+    timed.model = ScriptedModel(never)
+    start = anyio.current_time()
+
+    with pytest.raises(ModelError, match="no answer within"):
+        await timed.complete(ChatRequest(history=[], is_hurried=True))
+
+    assert anyio.current_time() - start == pytest.approx(deadline)
