@@ -26,24 +26,20 @@ def nested(
     `name` gives the new name of a key, besides those that the mapping has by then; by default its text. Raises
     RecursionError if it is nested more than `levels` deep.
     """
-
-    def walk(inner: Any, left: float) -> Any:
-        if type(inner) in _SIMPLE:
-            return leaf(inner)
-        if left < 0:
-            raise RecursionError
-        if isinstance(inner, Mapping):
-            if name is None:
-                return {str(key): walk(each, left - 1) for key, each in inner.items()}
-            found: dict[str, Any] = {}
-            for key, each in inner.items():
-                found[name(key, found)] = walk(each, left - 1)
-            return found
-        if isinstance(inner, (list, tuple)):
-            return [walk(each, left - 1) for each in inner]
-        return leaf(inner)
-
-    return walk(value, levels)
+    if type(value) in _SIMPLE:
+        return leaf(value)
+    if levels < 0:
+        raise RecursionError
+    if isinstance(value, Mapping):
+        if name is None:
+            return {str(key): nested(each, leaf, levels=levels - 1) for key, each in value.items()}
+        found: dict[str, Any] = {}
+        for key, each in value.items():
+            found[name(key, found)] = nested(each, leaf, name=name, levels=levels - 1)
+        return found
+    if isinstance(value, (list, tuple)):
+        return [nested(each, leaf, name=name, levels=levels - 1) for each in value]
+    return leaf(value)
 
 
 def plain(value: object, *, finite: bool = True) -> Any:

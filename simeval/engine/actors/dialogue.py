@@ -60,7 +60,7 @@ ENDED_BY: Mapping[Stage, Ending] = {
 
 OF_ONE_TRIAL = (AppError, AppNotAsked, ModelError, WorldError, CheckFailed, NotMeasured, CannotTell)
 
-YOUNG_SECONDS = 5.0  # a younger conversation keeps no bookmark: there is little to lose, and each costs two records
+YOUNG_SECONDS = 2.0  # a younger conversation keeps no bookmark: there is little to lose, and each costs two records
 
 ATTACKER = "simeval.extras.attacks.attacker:Attacker"  # a feature that attaches from outside
 GIVEN_BY_SCRIPT: Mapping[str, bool] = {GIVEN: True}

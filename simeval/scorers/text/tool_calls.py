@@ -158,20 +158,21 @@ def _pairing(n_found: int, n_wanted: int, matches: Callable[[int, int], bool]) -
     """
     fits = [[to for to in range(n_wanted) if matches(at, to)] for at in range(n_found)]
     partner: dict[int, int] = {}
-
-    def pair(at: int, tried: set[int]) -> bool:
-        for to in fits[at]:
-            if to in tried:
-                continue
-            tried.add(to)
-            if to not in partner or pair(partner[to], tried):
-                partner[to] = at
-                return True
-        return False
-
     for at in range(n_found):
-        pair(at, set())
+        _pair(at, fits, partner, set())
     return partner
+
+
+def _pair(at: int, fits: Sequence[Sequence[int]], partner: dict[int, int], tried: set[int]) -> bool:
+    """Pair one more, if there is a path along which it can be."""
+    for to in fits[at]:
+        if to in tried:
+            continue
+        tried.add(to)
+        if to not in partner or _pair(partner[to], fits, partner, tried):
+            partner[to] = at
+            return True
+    return False
 
 
 @dataclass(kw_only=True, eq=False)
