@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from functools import partial
 from inspect import iscoroutinefunction
 from logging import DEBUG
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Protocol
+
+import anyio
 
 from simeval.core.capture import STOPS_THE_RUN, Caught, attempt, place_of
 from simeval.core.conversation import GIVEN, HELD_ANEW, LEFT, Beginning, Conversation, Ending, Message
@@ -257,7 +259,7 @@ class Bookmark:
     hides: bool
     memory: Memory
     is_in: bool = False
-    _since: float = field(default_factory=monotonic)
+    _since: float = field(default_factory=anyio.current_time)
     _read: int = 0  # messages that were looked at for secrets
     _has_secret: bool = False
     _state: str = ""  # that was looked at last
@@ -274,7 +276,7 @@ class Bookmark:
 
         It can if the app's state is plain JSON, and neither that nor a message holds a secret: a store has none.
         """
-        is_young = monotonic() - self._since < YOUNG_SECONDS
+        is_young = anyio.current_time() - self._since < YOUNG_SECONDS
         if is_young or self.hides or not survives_json(self.memory.state):
             return
         new, state = Conversation(messages=tuple(messages[self._read :])), self.memory.state
