@@ -17,6 +17,7 @@ LOADING = (1_000_000, 5, 50)  # while a command loads its modules; a run has the
 _lock = Lock()
 _runs = 0
 _before = THRESHOLDS
+_is_loading = _are_modules_left_out = False
 
 
 @contextmanager
@@ -25,14 +26,15 @@ def collected_seldom() -> Iterator[None]:
 
     If the process ends, they stay: it would begin to collect, with all that it is about to free.
     """
-    global _runs, _before
+    global _runs, _before, _are_modules_left_out
     with _lock:
         if not _runs:
             _before = gc.get_threshold()
-            if _before == LOADING:
-                gc.freeze()  # the modules of a command, which ends with it
+            if _is_loading and not _are_modules_left_out:
+                gc.freeze()  # once: cycles that are garbage by then are kept for ever
+                _are_modules_left_out = True
             is_used = _before[0] > 0  # its user may do without
-            if _before == LOADING or (is_used and _before[0] * _before[1] < THRESHOLDS[0] * THRESHOLDS[1]):
+            if _is_loading or (is_used and _before[0] * _before[1] < THRESHOLDS[0] * THRESHOLDS[1]):
                 gc.set_threshold(*THRESHOLDS)
         _runs += 1
     is_ending = False
@@ -50,14 +52,21 @@ def collected_seldom() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Raise the thresholds further while a command is executed; if the process ends with it, they stay."""
+    """Raise the thresholds further while a command is executed; higher ones stay, and 0.
+
+    If the process ends with it, those of a run stay, as after one.
+    """
+    global _is_loading
     before = gc.get_threshold()
-    gc.set_threshold(*LOADING)
+    _is_loading = 0 < before[0] < LOADING[0]
+    if _is_loading:
+        gc.set_threshold(*LOADING)
+    after = before
     try:
         yield
     except SystemExit:
+        after = THRESHOLDS if _is_loading else before
         raise
-    except BaseException:
-        gc.set_threshold(*before)
-        raise
-    gc.set_threshold(*before)
+    finally:
+        _is_loading = False
+        gc.set_threshold(*after)

@@ -350,7 +350,7 @@ class Demand:
             self.grant_no_more()
 
     def begin(self, trial: Trial, kept: Callable[[], Awaitable[None]]) -> None:
-        """Let a trial begin whose app may be asked as soon as it is `kept` that it has begun."""
+        """Take down that a trial begins; its app may be asked once `kept` returns."""
         self._beginnings[trial] = kept
 
     async def has_begun(self, trial: Trial) -> None:
@@ -401,10 +401,11 @@ def pause_of(under_way: UnderWay) -> float:
 
 
 class Recorder:
-    """Writes the entries of a run to a journal; a caller waits until its entry is written.
+    """Writes the entries of a run to a journal; a caller of `record` waits until its entry is written.
 
     Without a journal nothing is stored. The entries include now and then a Heartbeat from `heartbeat`: the spending so
-    far, and a sign of life. A batch is written as soon as every trial of `under_way` waits for it, or after a while.
+    far, and a sign of life. A batch is written as soon as every trial of `under_way` waits for it or the queue is full,
+    or after a while.
 
     Used as a context: leaving it in order waits for the queue, leaving it by an error or a cancellation writes the
     entries that have come by then. If the journal cannot be written, every caller gets its StoreError, from then on.
@@ -449,11 +450,10 @@ class Recorder:
 
     async def note(self, entry: "Entry") -> Callable[[], Awaitable[None]]:
         """Keep an entry with the next batch; return what waits until it is there, and raises as `record` does."""
-        item = _Item(entry)
         if self._journal is None:
-            item.written.set()
-        else:
-            await self._queue(item)
+            return _nothing
+        item = _Item(entry)
+        await self._queue(item)
         return partial(self._written, item)
 
     async def _queue(self, item: _Item) -> None:
@@ -464,13 +464,14 @@ class Recorder:
             await self._outbox.send(item)
 
     async def _written(self, item: _Item) -> None:
-        self._callers += 1
-        if self._callers >= len(self._under_way):
-            self._due.set()
-        try:
-            await item.written.wait()
-        finally:
-            self._callers -= 1
+        if not item.written.is_set():
+            self._callers += 1
+            if self._callers >= len(self._under_way):
+                self._due.set()
+            try:
+                await item.written.wait()
+            finally:
+                self._callers -= 1
         if self._error is not None:
             raise self._error.with_traceback(None)
 
@@ -497,6 +498,8 @@ class Recorder:
                         await self._due.wait()
                 self._due = anyio.Event()
                 batch += self._waiting()
+                if len(batch) > LARGEST_BATCH:
+                    self._due.set()  # the queue was full, and whoever waited for room has filled it again
                 given, batch = batch, []  # to a thread, which goes on whatever happens here
                 await self._write(given)
                 self._next_write = anyio.current_time() + pause_of(self._under_way)

@@ -243,9 +243,9 @@ class Pipeline(Generic[R]):
     """The actors of one run, joined by channels.
 
     `ranks` order the trials. `recorded` conversations, and `quick` scores, need not be safe before they are counted:
-    nothing was paid for them. For all others the start is safe before they begin, so that it is known later which were
-    in progress. `before_trials` gives further notes for the run's record; no trial is dealt before, and an end or a
-    stop ends it, too.
+    nothing was paid for them. For all others it is safe that they have begun before their app is asked, so that it is
+    known later which were in progress. `before_trials` gives further notes for the run's record; no trial is dealt
+    before, and an end or a stop ends it, too.
     """
 
     plans: Sequence[RunPlan]
@@ -382,7 +382,8 @@ class Pipeline(Generic[R]):
         self.stop.under_way.begin(trial)
         await self._begin(trial)
         made = await self.executor.hold(trial)
-        waits = self.quick and not self.recorded  # else its judgement is waited for, or it can be read again
+        # Elsewhere its judgement, which is stored after it, is waited for; what was recorded can be read again.
+        waits = self.quick and not self.recorded
         await (self.recorder.record(made) if waits else self.recorder.note(made))
         needed = self.demand.needs(trial.scenario, trial.index)
         if made.failure and made.has_app_failed and needed and self.on_app_error == "stop":
@@ -400,11 +401,13 @@ class Pipeline(Generic[R]):
     async def _give(self, held: TrialConversation) -> TrialResult:
         trial = held.trial
         scores = self.known.scores_of(trial) if self.known.conversation(trial) else {}
-        made = await self.executor.judge(held, scores)
-        if self.known.from_another or not self._is_known(trial):
-            self._paid += not self._is_known(trial)
-            await (self.recorder.note(made) if self.quick else self.recorder.record(made))
-        self.stop.under_way.end(trial)
+        try:
+            made = await self.executor.judge(held, scores)
+            if self.known.from_another or not self._is_known(trial):
+                self._paid += not self._is_known(trial)
+                await (self.recorder.note(made) if self.quick else self.recorder.record(made))
+        finally:
+            self.stop.under_way.end(trial)
         return made
 
     def _conversation_failure(self, trial: Trial, error: Exception) -> TrialConversation:

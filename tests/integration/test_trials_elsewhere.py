@@ -24,6 +24,7 @@ from simeval.extras.cluster.ray_workers import RayAllowances
 from simeval.suites import Check, Step
 from simeval.suites.files import load_file
 from tests.support.ending_early import findings
+from tests.support.stores import SlowJournal
 
 pytestmark = pytest.mark.anyio
 TELECOM = load_file(Path(telecom.__file__).with_suffix(".yaml")).scenarios
@@ -148,6 +149,22 @@ async def test_workers_come_to_what_one_process_comes_to(options: dict[str, Any]
         assert findings(found) == findings(whole)
         assert found.run.usage == whole.run.usage
     assert found.run.definition == whole.run.definition
+
+
+async def test_no_worker_is_asked_before_it_is_kept_that_the_trial_has_begun() -> None:
+    journal = SlowJournal()
+    unkept: list[Trial] = []
+
+    class Witness(Crew):
+        async def do(self, assignment: Assignment) -> Delivery:
+            if assignment.trial not in journal.begun:
+                unkept.append(assignment.trial)
+            return await super().do(assignment)
+
+    found = await elsewhere(SUITE[:1], app, Witness({"shard": None}), store=journal)
+
+    assert found[0].trials == 12
+    assert unkept == []
 
 
 async def test_cases_elsewhere_are_those_that_they_are_here() -> None:

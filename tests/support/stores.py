@@ -6,19 +6,36 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from time import sleep
 from typing import Any
 
+from simeval.core.run_records import Start
 from simeval.core.trial import Failure, Score, Trial, TrialConversation, TrialResult
 from simeval.evaluators.scores import SuccessRateEvaluator
 from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, SuiteResult
 from simeval.store.database import Database
 from simeval.store.journal import Entry
+from simeval.testing import MemoryJournal
 from tests.support.records import RUN, conversation
 
 RULE = SuccessRateEvaluator(min_proportion=0.5)
 APP_FAILED = Failure(stage="app", error="the app failed at turn 1", cause="app")
 MODEL_FAILED = Failure(stage="simulator", error="HTTP 500", cause="server")
 STOPPING_SECONDS = 30.0
+
+
+class SlowJournal(MemoryJournal):
+    """A journal that takes a while over the beginnings of trials: an app that did not wait would answer meanwhile."""
+
+    def append(self, run_id: str, entries: Sequence[Entry]) -> None:
+        if any(isinstance(entry, Start) for entry in entries):
+            sleep(0.05)
+        super().append(run_id, entries)
+
+    @property
+    def begun(self) -> set[Trial]:
+        """Return the trials that are kept to have begun."""
+        return {entry.trial for entry in self.entries if isinstance(entry, Start)}
 
 
 def begun(run_id: str = "run-1", *, titles: Sequence[str] = ("A", "B"), **changes: Any) -> RunRecord:

@@ -270,7 +270,7 @@ def recites_script(talk: Talk) -> Found:
             continue
         sentences = [each.strip() for each in ANY_SENTENCE.findall(text)]
         parts = dict.fromkeys([text, *(each for each in sentences if len(words(each)) >= LEAST_QUOTED)])
-        is_told = any(_recites(part, told) for part in parts)
+        is_told = bool(told) and any(_recites(part, told) for part in parts)
         is_read = any(_begins_as(wanted, words(each)) for each in sentences)
         if is_told or is_read:
             yield UserFault("recites_script", place, repr(text))

@@ -183,9 +183,9 @@ class Timed(Wrapped):
 
     def _learn_of_all(self, taken: float | None) -> None:
         """Record how long a call took; a role with too few calls gets less time if those of all roles are quicker."""
-        before = self._of_all.seconds
+        before = self._of_all.of_new
         self._of_all.note(taken)
-        if self._of_all.seconds < before:
+        if self._of_all.of_new < before:
             for role in self._by_role.values():
                 if role.seconds == inf:
                     role.shorten(self._of_all.of_new)

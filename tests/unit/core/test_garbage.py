@@ -5,14 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from simeval.core import garbage
 from simeval.core.garbage import LOADING, THRESHOLDS, collected_seldom, loading
 
 
 @pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
+def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = gc.get_threshold()
     gc.set_threshold(700, 10, 10)  # Python's own, which a command of an earlier test may have raised
     gc.unfreeze()  # the tests themselves
+    monkeypatch.setattr(garbage, "_are_modules_left_out", False)
     yield
     gc.freeze()
     gc.set_threshold(*before)
@@ -67,3 +69,37 @@ def test_a_command_has_higher_thresholds_than_the_run_in_it() -> None:
     assert (command, run) == (LOADING, THRESHOLDS)
     assert left_out > 10_000  # the modules
     assert gc.get_threshold() == before
+
+
+def test_modules_are_left_out_once_and_later_garbage_is_not() -> None:
+    with loading():
+        with collected_seldom():
+            first = gc.get_freeze_count()
+        made = [[number] for number in range(1_000)]
+        with collected_seldom():
+            second = gc.get_freeze_count()
+
+    assert second <= first
+    del made
+
+
+@pytest.mark.parametrize("own", [(0, 10, 10), (5_000_000, 10, 10)])
+def test_a_command_leaves_higher_thresholds_and_none(own: tuple[int, int, int]) -> None:
+    gc.set_threshold(*own)
+
+    with loading():
+        within = gc.get_threshold()
+
+    assert within == own == gc.get_threshold()
+
+
+def test_after_a_command_that_ends_a_run_of_the_same_process_is_like_any_other() -> None:
+    with pytest.raises(SystemExit), loading():
+        raise SystemExit(0)
+    after = gc.get_threshold()
+
+    with collected_seldom():
+        left_out = gc.get_freeze_count()
+
+    assert after == THRESHOLDS
+    assert left_out == 0

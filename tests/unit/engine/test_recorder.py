@@ -11,6 +11,7 @@ from simeval.engine.flow import Recorder, UnderWay
 from simeval.store.database import Database
 from simeval.testing import MemoryJournal
 from tests.support.stores import begun, held, rows
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -76,3 +77,18 @@ async def test_where_trials_are_long_more_of_them_share_a_write(monkeypatch: pyt
         pauses.append(flow.pause_of(under_way))
 
     assert pauses == [0.03, pytest.approx(0.05), 0.25]
+
+
+async def test_a_queue_that_is_full_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "SHORTEST_PAUSE_SECONDS", 3_600.0)
+    journal, under_way = MemoryJournal(), UnderWay()
+    count = 4 * flow.LARGEST_BATCH
+
+    async with Recorder(journal, lambda: Heartbeat(seconds=0.0), under_way) as recorder:
+        await recorder.begin(begun())
+        for number in range(count + 1):  # one of them never waits
+            under_way.begin(number)
+        async with anyio.create_task_group() as trials:
+            for number in range(count):
+                trials.start_soon(recorder.note, held(number))
+            await until(lambda: len(journal.entries) >= count - flow.LARGEST_BATCH)
