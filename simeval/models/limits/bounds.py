@@ -23,7 +23,8 @@ from simeval.models.protocol.model import Completion, Model, Request, SharedMode
 REMEMBERED, RENEWED = 500, 25  # calls that define the usual time, and how often it is updated
 USUAL, TIMES_USUAL = 0.97, 5.0  # the deadline: so many times the time in which that share of calls ends
 SHORTEST_SECONDS = 3.0  # of a deadline that was learnt
-NEW_ROLE, SHORTEST_NEW_SECONDS = 4.0, 6.0  # times the deadline of all roles together: that of a new one
+NEW_ROLE = 4.0  # times what calls of all roles together have: what those of a new one have
+SHORTEST_NEW_SECONDS = 6.0  # of a new role
 
 _COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 
