@@ -30,9 +30,11 @@ TRIALS_IN_FLIGHT = 130  # a trial is in the app for a part of its time, so more 
 MODEL_SECONDS, APP_SECONDS = 0.050, 0.020
 ROOT = Path(__file__).resolve().parents[2]
 BARE = "bare"
+UVLOOP = "uvloop:"
 WAYS = {
     "aiohttp alone": BARE,
     "simeval, openai/": "openai/",
+    "simeval[fast], openai/": "uvloop:openai/",
     "simeval, transport=litellm": "litellm:openai/",
 }
 HEADER = (
@@ -124,7 +126,9 @@ def measure(way: str, scenarios: int, url: str) -> dict[str, float]:
     """Run one suite in this process, after a small one that loads and connects everything."""
     import anyio
 
-    return anyio.run(_measure_bare if way == BARE else _measure, way, scenarios, url)
+    name = way.removeprefix(UVLOOP)
+    options = {"use_uvloop": name != way}
+    return anyio.run(_measure_bare if way == BARE else _measure, name, scenarios, url, backend_options=options)
 
 
 async def _measure_bare(_way: str, scenarios: int, url: str) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 
 import click
 
@@ -12,6 +13,7 @@ from simeval.core.terminal import Terminal
 from simeval.core.trial import TITLE
 from simeval.evaluators.verdicts import trials_to_prove
 from simeval.results.document import Requirement, RunDocument, ScenarioDocument
+from simeval.results.suite import RunRecord
 from simeval.results.text import names_line
 
 MOST_ADVISED = 2_000  # trials of a scenario; more are no advice
@@ -87,6 +89,18 @@ def command_again(*added: str, without: Sequence[str] = ("--resume",)) -> str:
         elif argument.partition("=")[0] not in without:
             kept.append(argument)
     return shlex.join(["simeval", *map(shown, kept), *added])
+
+
+def how_to_go_on(settings: Settings, clean: Callable[[str], str], run: RunRecord | None = None) -> str:
+    """Return where that is kept which a run has finished, and how to go on with it, as the end of a sentence."""
+    if not is_kept(settings):
+        return "" if settings.store is None else f"; what was finished is in {settings.store}"
+    if "://" not in str(settings.store) and not Path(str(settings.store)).is_file():
+        return f"\nnothing is kept: there is no {settings.store} any more"
+    if run is None:
+        return f"; `{shlex.join(['simeval', 'runs', *store_flag(settings)])}` lists what is kept"
+    how = "to go on with it, raise that limit in" if run.stopped.startswith("max_") else "to go on with it"
+    return f"\nwhat was finished is kept; {how}:\n  {clean(command_again('--resume', run.run_id))}"
 
 
 def is_kept(settings: Settings) -> bool:

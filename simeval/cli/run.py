@@ -1,7 +1,6 @@
 """The work of `simeval run`: load the suite and app, run it, write the reports, return the exit status."""
 
 import os
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import anyio
 import click
 
 from simeval.cli.entrants import SuiteMaker, handler_of, read_suite
-from simeval.cli.next_steps import command_again, is_kept, next_steps, store_flag
+from simeval.cli.loop import run_to_end
+from simeval.cli.next_steps import how_to_go_on, is_kept, next_steps
 from simeval.cli.options import OVERRIDES, overrides
 from simeval.cli.output import (
     BAD_INPUT,
@@ -194,7 +193,7 @@ def run_suite(
             return int(load("simeval.cli.aa:show_unchanged")(results, json_path=json_path, color=color))
         result, head = reports.write(results[0], settings)
         if result.run.stopped:
-            said = clean(_ended(result.run.stopped, head)) + _how_to_go_on(settings, result)
+            said = clean(_ended(result.run.stopped, head)) + how_to_go_on(settings, clean, result.run)
             return say(said, status_of_end(result.run.stopped))
     except DefinitionError as error:
         return say(clean(str(error)), BAD_INPUT)
@@ -203,13 +202,13 @@ def run_suite(
             return say(clean(str(error)), INTERRUPTED if isinstance(error, Interrupted) else NOT_COMPLETED)
         _, head = reports.write(error.partial, settings)
         why = _ended(str(error), head) if isinstance(error, RunStopped) else str(error)  # a full disk, too
-        return say(clean(why) + _how_to_go_on(settings, error.partial), NOT_COMPLETED)
+        return say(clean(why) + how_to_go_on(settings, clean, error.partial.run), NOT_COMPLETED)
     except KeyboardInterrupt:
-        return say(f"{INTERRUPT}{_how_to_go_on(settings)}", INTERRUPTED)
+        return say(f"{INTERRUPT}{how_to_go_on(settings, clean)}", INTERRUPTED)
     except Exception as error:  # a traceback would end with status 1, which is a verdict
         log.debug("traceback", text=clean(traceback_of(error)))
         problem = clean(f"the run broke ({type(error).__name__}: {error}); --log-level debug shows where")
-        return say(problem + _how_to_go_on(settings), NOT_COMPLETED)
+        return say(problem + how_to_go_on(settings, clean), NOT_COMPLETED)
     return 0 if result.meets(result.run.gate) else max(STATUS[result.outcome], NOT_MET)
 
 
@@ -309,25 +308,12 @@ def _run(cast: Cast, scenarios: Suite, handler: ExampleHandler, settings: Settin
     with cast.placed("app", *MODELS, ESCALATE):
         engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
         with chdir(Path.cwd()):  # an app may leave the folder that paths of reports start from
-            return anyio.run(evaluate, engine)
+            return run_to_end(evaluate, engine)
 
 
 def _ended(why: str, told: Sequence[str]) -> str:
     """Return why a run ended early, if the head of its report has not mentioned that."""
     return "the run ended early" if one_line(why) in " ".join(told) else why
-
-
-def _how_to_go_on(settings: Settings, result: SuiteResult | None = None) -> str:
-    """Describe how the run can be continued, if it is stored."""
-    if not is_kept(settings):
-        return "" if settings.store is None else f"; what was finished is in {settings.store}"
-    if "://" not in str(settings.store) and not Path(str(settings.store)).is_file():
-        return f"\nnothing is kept: there is no {settings.store} any more"
-    if result is None:
-        return f"; `{shlex.join(['simeval', 'runs', *store_flag(settings)])}` lists what is kept"
-    command = command_again("--resume", result.run.run_id)
-    how = "to go on with it, raise that limit in" if result.run.stopped.startswith("max_") else "to go on with it"
-    return f"\nwhat was finished is kept; {how}:\n  {_cleaner(settings)(command)}"
 
 
 def leave(status: int) -> NoReturn:

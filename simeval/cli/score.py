@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-import anyio
 import click
 
+from simeval.cli.loop import run_to_end
 from simeval.cli.options import overrides
 from simeval.cli.output import (
     NOT_COMPLETED,
@@ -116,7 +116,7 @@ def score_file(
         dataset = _against(dataset, baseline, is_answered_anew=app is not None)
     try:
         with project.cast.placed("judge_model"):
-            result = anyio.run(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
+            result = run_to_end(_evaluate, engine, dataset, app_of(app) if app else None, made, expected)
     except SimevalError as error:
         if isinstance(error.partial, ExperimentResult):
             _report(error.partial, json_path, html_path, told, brief=quiet)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from typing import Any
 
-import anyio
 import click
 
 from simeval.cli.entrants import read_suite
+from simeval.cli.loop import run_to_end
 from simeval.cli.options import overrides
 from simeval.cli.output import NOT_COMPLETED, exit_status, require_writable, show, show_log, write_json
 from simeval.cli.signals import ending_on_signals, status_of_end
@@ -47,7 +47,7 @@ def select_app(
         require_writable(json_path, read=(suite, settings.store))
         with cast.placed(*MODELS, ESCALATE):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
-            found = anyio.run(_found, engine, loaded, handlers)
+            found = run_to_end(_found, engine, loaded, handlers)
     show(str(found), json_path)
     write_json(json_path, found.encoded())
     if stopped := found.run.run.stopped:

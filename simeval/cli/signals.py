@@ -11,6 +11,7 @@ from time import sleep
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from simeval.cli.next_steps import how_to_go_on
 from simeval.cli.output import INTERRUPTED, NOT_COMPLETED, say
 from simeval.core.logs import log
 from simeval.errors import SimevalError
@@ -39,7 +40,8 @@ def ending_on_signals(engine: "Engine", *, at_once: bool = False) -> Iterator[No
     The first Ctrl-C starts no more trials and finishes those in progress; the second, or a request to terminate (also
     by a terminal that is closed, unless that is ignored), ends those too, and with `at_once` so does the first. One
     more raises KeyboardInterrupt in whatever runs, so also in code that holds up the event loop: the handlers are
-    Python's own and not the loop's. If the app swallows that, too, the process is left.
+    Python's own and not the loop's. If the app swallows that, too, or uvloop asks the next app first, the process is
+    left.
     """
     interrupts = _Interrupts(engine, asyncio.get_running_loop(), asked=IN_ORDER if at_once else 0)
     before = {number: signal.signal(number, interrupts.handle) for number in _heard()}
@@ -66,7 +68,7 @@ def _leave(engine: "Engine") -> None:
     closing = Thread(target=engine.close_stores, daemon=True)
     closing.start()
     closing.join(1.0)
-    os._exit(say(INTERRUPT, INTERRUPTED))
+    os._exit(say(f"{INTERRUPT}{how_to_go_on(engine.settings, str)}", INTERRUPTED))
 
 
 def _leave_in_silence(loop: asyncio.AbstractEventLoop) -> None:

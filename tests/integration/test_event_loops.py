@@ -1,7 +1,9 @@
 """On which event loops simeval runs, and what is said on the others."""
 
+import asyncio
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ from simeval import (
     Expectation,
     ExperimentResult,
     OnlineEvaluator,
+    ScenarioResult,
     ScenarioTest,
     SuccessRateEvaluator,
     dataset_of,
 )
+from simeval.cli import loop
 from simeval.errors import DefinitionError
 from simeval.scorers import ValidJSON, turn_count
 
@@ -114,3 +118,27 @@ def test_users_tests_on_both_loops_of_anyio_say_it_and_with_the_fixture_pass(tmp
 
     assert "1 failed, 2 passed" in done.stdout, done.stdout
     assert f"evaluate: {ON_TRIO}" in done.stdout
+
+
+def test_a_command_runs_on_uvloop_where_that_is_installed_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops = list[str]()
+
+    async def handle(message: str) -> str:
+        loops.append(type(asyncio.get_running_loop()).__module__)
+        return "I track orders" if len(message) % 2 else "no idea"
+
+    async def found() -> ScenarioResult:
+        engine = Engine(store=None, display="none", seed=1, concurrency=1)
+        return await engine.evaluate(SCENARIO, handle)
+
+    with_it = loop.run_to_end(found)
+    monkeypatch.setattr(loop, "find_spec", lambda name: None)
+    without = loop.run_to_end(found)
+
+    half = len(loops) // 2
+    assert loops == ["uvloop"] * half + ["asyncio.unix_events"] * half
+    assert texts_of(with_it) == texts_of(without)
+
+
+def texts_of(result: ScenarioResult) -> Sequence[str]:
+    return [each.content for held in result.conversations for each in held.messages]

@@ -87,9 +87,8 @@ def _mutate(
     log_level: str | None,
     log_format: Any,
 ) -> int:
-    import anyio
-
     from simeval.cli.entrants import handler_of, read_suite
+    from simeval.cli.loop import run_to_end
     from simeval.cli.output import NOT_COMPLETED, require_writable, show, show_log, write_json
     from simeval.cli.signals import status_of_end
     from simeval.engine.engine import Engine
@@ -106,7 +105,7 @@ def _mutate(
         with cast.placed("app", *MODELS, ESCALATE):
             engine = Engine(list(cast.judge_model) or None, cast.user_model, settings=settings)
             wanted = {"mutants": _wanted(names, own), "samples": samples, "system_prompt": prompt, "models": models}
-            found = anyio.run(partial(_found, engine, loaded, handler, **wanted))
+            found = run_to_end(partial(_found, engine, loaded, handler, **wanted))
     show(str(found), json_path)
     write_json(json_path, found.encoded())
     if stopped := found.run.run.stopped:
