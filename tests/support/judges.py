@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from simeval.extras.judge_test.material import SITUATIONS
+from simeval.extras.judge_test.material import situations
 from simeval.models.protocol.prompts import GradeRequest
 from simeval.testing import ScriptedModel
 
 Judge = Callable[[Any], Mapping[str, Any]]
 
-GOOD = [talk.good for each in SITUATIONS for talk in (each.talk, *each.others.values())]
-BAD = [talk.bad for each in SITUATIONS for talk in (each.talk, *each.others.values())]
+GOOD = [talk.good for each in situations() for talk in (each.talk, *each.others.values())]
+BAD = [talk.bad for each in situations() for talk in (each.talk, *each.others.values())]
 
 
 def is_good(answer: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from simeval.core.conversation import Message
 from simeval.extras.judge_test import material
-from simeval.extras.judge_test.material import SITUATIONS, Situation, Talk
+from simeval.extras.judge_test.material import Situation, Talk, situations
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import GradeRequest
 
@@ -55,14 +55,14 @@ def checks() -> tuple[JudgeCheck, ...]:
 
 def repeated() -> tuple[Case, ...]:
     """Return the cases that are rated again and again, for the judge's own noise."""
-    evasive = [_case(each, each.talk, material.EVASIONS[2], is_good=False) for each in SITUATIONS]
+    evasive = [_case(each, each.talk, material.EVASIONS[2], is_good=False) for each in situations()]
     return (*_plain(), *evasive)
 
 
 def canaries() -> tuple[Case, ...]:
     """Return cases that are half right: how much of it a model lets pass is its own."""
     found = []
-    for number, each in enumerate(SITUATIONS):
+    for number, each in enumerate(situations()):
         words = each.talk.good.split()
         halves = (" ".join(words[: len(words) // 2]) + " ...", f"{each.talk.good} On second thought: {each.talk.bad}")
         found.append(_case(each, each.talk, halves[number % 2], is_good=False))
@@ -71,7 +71,7 @@ def canaries() -> tuple[Case, ...]:
 
 def pairs() -> Iterator[tuple[Situation, str]]:
     """Yield situations, each with an answer that is worse than the right one."""
-    for each in SITUATIONS:
+    for each in situations():
         yield each, each.talk.bad
         yield each, material.EVASIONS[3]
         yield each, material.STYLES[1].format(text=each.talk.bad)
@@ -84,13 +84,13 @@ def padded(text: str) -> str:
 
 
 def _plain() -> Iterator[Case]:
-    for each in SITUATIONS:
+    for each in situations():
         yield _case(each, each.talk, each.talk.good, is_good=True)
         yield _case(each, each.talk, each.talk.bad, is_good=False)
 
 
 def _bad(forms: tuple[str, ...]) -> Iterator[Case]:
-    for each in SITUATIONS:
+    for each in situations():
         for form in forms:
             yield _case(each, each.talk, form.format(text=each.talk.bad), is_good=False)
 
@@ -101,7 +101,7 @@ def _padded() -> Iterator[Case]:
 
 
 def _foreign() -> Iterator[Case]:
-    for each in SITUATIONS:
+    for each in situations():
         for talk in each.others.values():
             yield _case(each, talk, talk.good, is_good=True)
             yield _case(each, talk, talk.bad, is_good=False)

@@ -31,7 +31,7 @@ from simeval.engine.plans.scenario_plan import RunPlan
 from simeval.engine.run_context import RunContext
 from simeval.errors import DefinitionError, StoreError
 from simeval.extras.judge_test import material
-from simeval.extras.judge_test.material import SITUATIONS
+from simeval.extras.judge_test.material import situations
 from simeval.results.suite import SuiteResult
 from simeval.stats.binomial import clopper_pearson
 from simeval.store.journal import RunResult
@@ -62,7 +62,9 @@ class LicenceCase:
 @lru_cache(maxsize=len(LANGUAGES))
 def _cases(language: str) -> Sequence[LicenceCase]:
     rows = [row for row in map(json.loads, _PATH.read_text("utf-8").splitlines()) if row["language"] == language]
-    told = [(each.given, each.talk.question, each.expected, each.talk.good) for each in SITUATIONS if language == "en"]
+    told = [
+        (each.given, each.talk.question, each.expected, each.talk.good) for each in situations() if language == "en"
+    ]
     told += [(row["given"], row["question"], row["expected"], row["answer"]) for row in rows]
     return [
         LicenceCase(given=given, question=question, expected=expected, answer=answer, is_right=is_right)
