@@ -1,7 +1,7 @@
 """The queue of one scorer: live conversations wait in it, workers score them, and both are counted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
@@ -27,30 +27,11 @@ class ScorerCounts:
     last of the failed ones has no score.
     """
 
-    queued: int
-    scored: int
-    failed: int
-    dropped: int
-    last_failure: Failure | None = None
-
-
-@dataclass(slots=True)
-class _Count:
-    """The counts as they go."""
-
-    taken: int = 0
+    queued: int = 0
     scored: int = 0
     failed: int = 0
     dropped: int = 0
     last_failure: Failure | None = None
-
-    @property
-    def queued(self) -> int:
-        return self.taken - self.scored - self.failed
-
-    def drop_queued(self) -> None:
-        """Count the conversations as dropped that were taken without a result."""
-        self.dropped, self.taken = self.dropped + self.queued, self.scored + self.failed
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -69,22 +50,11 @@ class ScorerQueue:
     listeners: Listeners
     isolation: Isolation
     clean: Callable[[str], str]
-    _count: _Count = field(default_factory=_Count, init=False)
+    counts: ScorerCounts = field(default=ScorerCounts(), init=False)
+    _taken: int = field(default=0, init=False)
     _into: MemoryObjectSendStream[tuple[int, Submission]] | None = field(default=None, init=False)
     _ahead: anyio.Semaphore = field(init=False)
     _threads: OwnThreads = field(init=False)
-
-    @property
-    def counts(self) -> ScorerCounts:
-        """Return the counts as they are now."""
-        count = self._count
-        return ScorerCounts(
-            queued=count.queued,
-            scored=count.scored,
-            failed=count.failed,
-            dropped=count.dropped,
-            last_failure=count.last_failure,
-        )
 
     def start(self, tasks: TaskGroup) -> None:
         """Open the queue and start the workers."""
@@ -99,12 +69,13 @@ class ScorerQueue:
         """Queue a conversation if there is a place; return whether there was."""
         try:
             if self._into is not None:
-                self._into.send_nowait((self._count.taken, submission))
-                self._count.taken += 1
+                self._into.send_nowait((self._taken, submission))
+                self._taken += 1
+                self.counts = replace(self.counts, queued=self.counts.queued + 1)
                 return True
         except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass  # no place, or no more
-        self._count.dropped += 1
+        self.counts = replace(self.counts, dropped=self.counts.dropped + 1)
         return False
 
     def close(self) -> None:
@@ -114,7 +85,7 @@ class ScorerQueue:
 
     def settle(self) -> None:
         """Count unscored conversations as dropped, and count every score, now that no worker is left."""
-        self._count.drop_queued()
+        self.counts = replace(self.counts, queued=0, dropped=self.counts.dropped + self.counts.queued)
         self.metrics.settle()
 
     async def _work(self, inbox: MemoryObjectReceiveStream[tuple[int, Submission]]) -> None:
@@ -127,13 +98,20 @@ class ScorerQueue:
                     return
                 made = await self.isolation.run(partial(self._score, submission), is_apart=not self.scorer.is_at_once)
                 result, numbers = self._failed_by(made.error) if isinstance(made, Caught) else made
-                self._count.scored += isinstance(result, Score)
+                self._count(result)
                 counted, alarms = self.metrics.push(number, numbers)
                 for _ in range(counted):
                     self._ahead.release()
                 await self.listeners.scored(self.scorer.name, result, submission.known)
                 for metric in alarms:
                     await self.listeners.dropped(metric, self.metrics.estimate(metric))
+
+    def _count(self, result: Score | Failure) -> None:
+        counts = replace(self.counts, queued=self.counts.queued - 1)
+        if isinstance(result, Score):
+            self.counts = replace(counts, scored=counts.scored + 1)
+        else:
+            self.counts = replace(counts, failed=counts.failed + 1, last_failure=result)
 
     async def _score(self, submission: Submission) -> tuple[Score, Numbers]:
         """Measure, and return the score, without secrets if there is a listener, with the numbers in it by their names.
@@ -147,8 +125,7 @@ class ScorerQueue:
         return (cleaned_score(score, self.clean) if self.listeners.on_score else score), numbers
 
     def _failed_by(self, error: Exception) -> tuple[Failure, Numbers]:
-        """Count and keep a failure, and warn of the first."""
-        self._count.failed += 1
-        self._count.last_failure = failure = failure_to_measure(error, clean=self.clean)
+        """Return a failure, and warn of the first."""
+        failure = failure_to_measure(error, clean=self.clean)
         self.isolation.warn("scorer", f"{failure.error}; further failures of it are only counted")
         return failure, NO_NUMBERS
