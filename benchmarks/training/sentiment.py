@@ -43,7 +43,7 @@ from simeval.extras.local.sentiment_network import (
     inputs,
     upper_logits,
 )
-from simeval.extras.local.vader import FEATURES, features_of
+from simeval.extras.local.vader import features_of
 from simeval.models.encoders import MINILM
 
 RANK = 16
@@ -122,7 +122,7 @@ def learner(training: Sequence[Rated]) -> Learner:
     found.model.requires_grad_(requires_grad=False)
     features = np.array([features_of(each.text) for each in training])
     learnt = {
-        "head.weight": torch.nn.Parameter(torch.randn(len(CLASSES), 2 * WIDTH + len(FEATURES)) * 0.02),
+        "head.weight": torch.nn.Parameter(torch.randn(len(CLASSES), 2 * WIDTH + features.shape[1]) * 0.02),
         "head.bias": torch.nn.Parameter(torch.zeros(len(CLASSES))),
         "valence": torch.nn.Parameter(torch.zeros(WIDTH)),
     }

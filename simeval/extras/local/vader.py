@@ -16,23 +16,6 @@ from simeval.errors import DefinitionError
 
 WORDS_IN_A_WINDOW = 100  # VADER's sum saturates: beyond this a text is scored in parts
 STRONGEST = 4.0  # valences run from -4 to 4
-FEATURES = (
-    "compound",
-    "negative",
-    "neutral",
-    "positive",
-    "sum",
-    "lowest",
-    "highest",
-    "mean",
-    "known",
-    "negations",
-    "contrast",
-    "exclamations",
-    "questions",
-    "capitals",
-    "length",
-)
 _NORMALIZER = 15.0  # VADER's alpha: compound = sum / sqrt(sum ** 2 + alpha)
 _LARGEST_SUM = 15.0
 _NEGATIONS = re.compile(
@@ -68,7 +51,7 @@ def windows_of(text: str) -> list[str]:
 
 
 def features_of(text: str) -> list[float]:
-    """Return the numbers called FEATURES, each about 1 in size, for a model beside the text itself."""
+    """Return numbers of a text, each about 1 in size, for a model that reads the text itself, too."""
     shares = shares_of(text)
     bounded = max(-0.9999, min(0.9999, shares.compound))
     total = bounded * sqrt(_NORMALIZER / (1 - bounded * bounded))
