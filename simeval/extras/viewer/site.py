@@ -20,6 +20,7 @@ from simeval.store.runs import Runs
 
 Kind = Literal["html", "json"]
 HOME = ("All runs", "../../")
+NUMBERS = ("scenario", "part", "trial")  # parts of a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,13 @@ class Site:
         self._listing, self._run_pages = Listing(database, name), RunPages(database, finds=has_labels)
         run, compared, number = "(?P<run>[^/]+)", "(?P<baseline>[^/]+)/(?P<candidate>[^/]+)", "[0-9]{1,9}"
         self._made: Mapping[re.Pattern[str], Callable[..., str | Json]] = {
-            re.compile(""): self._home,
+            re.compile(""): lambda: app_page("simeval", "list.js", self._listed()),
             re.compile("list.json"): self._listed,
             re.compile(f"run/{run}/"): self._run,
             re.compile(f"run/{run}/head.json"): self._run_pages.head,
-            re.compile(f"run/{run}/(?P<scenario>{number}).json"): self._block,
-            re.compile(f"run/{run}/(?P<scenario>{number})-(?P<part>{number}).json"): self._part,
-            re.compile(f"run/{run}/(?P<scenario>{number})-calls-(?P<trial>{number}).json"): self._calls,
+            re.compile(f"run/{run}/(?P<scenario>{number}).json"): self._run_pages.block,
+            re.compile(f"run/{run}/(?P<scenario>{number})-(?P<part>{number}).json"): self._run_pages.part,
+            re.compile(f"run/{run}/(?P<scenario>{number})-calls-(?P<trial>{number}).json"): self._run_pages.calls,
             re.compile(f"run/{run}/find/(?P<text>.+)", re.DOTALL): self._run_pages.find,
             re.compile(f"compare/{compared}/"): self._compared,
         }
@@ -53,7 +54,8 @@ class Site:
         """Return the content at a path. Raises DefinitionError if there is nothing."""
         for pattern, make in self._made.items():
             if found := pattern.fullmatch(path):
-                made = make(*found.groups())
+                parts = found.groupdict().items()
+                made = make(*(int(part) if name in NUMBERS else part for name, part in parts))
                 return Answer("html", made) if isinstance(made, str) else as_answer(made)
         raise DefinitionError("view", found=f"there is no page {path!r}", do="begin at the first page")
 
@@ -74,9 +76,6 @@ class Site:
             yield f"{start}{scenario}.json"
             yield from (f"{start}{scenario}-{part}.json" for part in range(-(-trials // AT_ONCE)))
 
-    def _home(self) -> str:
-        return app_page("simeval", "list.js", self._listed())
-
     def _listed(self) -> Json:
         return {**self._listing.data(), "has_labels": self._has_labels}
 
@@ -84,15 +83,6 @@ class Site:
         can_label = self._has_labels and self._run_pages.is_judged(run_id)
         label = [("Label conversations", f"../../label/{quote(run_id, safe='')}/")] * can_label
         return self._run_pages.page(run_id, [HOME, *label])
-
-    def _block(self, run_id: str, scenario: str) -> Json:
-        return self._run_pages.block(run_id, int(scenario))
-
-    def _part(self, run_id: str, scenario: str, part: str) -> Json:
-        return self._run_pages.part(run_id, int(scenario), int(part))
-
-    def _calls(self, run_id: str, scenario: str, trial: str) -> Json:
-        return self._run_pages.calls(run_id, int(scenario), int(trial))
 
     def _compared(self, *found: str) -> str:
         documents = [self._runs.document(each) for each in found]
