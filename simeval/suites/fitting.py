@@ -2,7 +2,7 @@
 
 from math import inf
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Protocol, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Union, get_args, get_origin
 
 from simeval.core.direction import UNIT, Bounds, Direction
 from simeval.core.trial import Score
@@ -14,25 +14,10 @@ from simeval.scorers.metrics import ConversationMetric, TurnsWithin, response_la
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
+    from simeval.suites.scenario import Expectation
 
 
-class Measured(Protocol):
-    """The parts of an expectation that its evaluators must fit."""
-
-    @property
-    def judged(self) -> str | None: ...
-
-    @property
-    def measured_by(self) -> Any: ...
-
-    @property
-    def score(self) -> str | None: ...
-
-    @property
-    def title(self) -> str: ...
-
-
-def require_fit(expectation: Measured, evaluator: "Evaluator") -> None:
+def require_fit(expectation: "Expectation", evaluator: "Evaluator") -> None:
     """Raise DefinitionError if nothing could be concluded on such scores, or the contrary of what is meant."""
     from simeval.evaluators.scores import RATING_BOUNDS, is_of_ratings
 
@@ -53,7 +38,7 @@ def require_fit(expectation: Measured, evaluator: "Evaluator") -> None:
     _require_direction(expectation, evaluator, where)
 
 
-def directed(expectation: Measured, evaluator: "Evaluator") -> "Evaluator":
+def directed(expectation: "Expectation", evaluator: "Evaluator") -> "Evaluator":
     """Return an evaluator on the better side of its threshold for this metric, if it names none itself."""
     from simeval.evaluators.scores import YES, ProportionEvaluator
 
@@ -62,7 +47,7 @@ def directed(expectation: Measured, evaluator: "Evaluator") -> "Evaluator":
     return evaluator.towards(_direction(expectation))
 
 
-def require_in_time(expectation: Measured, evaluator: "Evaluator", timeout_seconds: float) -> None:
+def require_in_time(expectation: "Expectation", evaluator: "Evaluator", timeout_seconds: float) -> None:
     """Raise DefinitionError if every answer that comes before the app's time-out meets the requirement."""
     from simeval.evaluators.base import Evaluator
 
@@ -78,7 +63,7 @@ def require_in_time(expectation: Measured, evaluator: "Evaluator", timeout_secon
         raise DefinitionError(f"Expectation.evaluator: {type(evaluator).__name__}", found=found, do=do)
 
 
-def _require_direction(expectation: Measured, evaluator: "Evaluator", where: str) -> None:
+def _require_direction(expectation: "Expectation", evaluator: "Evaluator", where: str) -> None:
     """Raise DefinitionError if an evaluator asks for the worse side of the metric."""
     from simeval.evaluators.in_a_row import PassHatKEvaluator
     from simeval.evaluators.scores import YES
@@ -109,7 +94,7 @@ def _require_between(evaluator: "Evaluator", bounds: Bounds | None, where: str, 
         raise DefinitionError(where, found=f"{misfit} ({title})", do=do)
 
 
-def _bounds_of(expectation: Measured, *, is_yes_or_no: bool) -> Bounds | None:
+def _bounds_of(expectation: "Expectation", *, is_yes_or_no: bool) -> Bounds | None:
     """Return the bounds of the scores, if a scorer gives them or its type does."""
     measured = expectation.measured_by
     declared = measured.bounds_of(_path_of(expectation, measured)) if isinstance(measured, Scorer) else None
@@ -125,19 +110,19 @@ def _for_ratings(evaluator: "Evaluator") -> str:
     return "put the bar between 1 and 10: a judge rates from 1 to 10"
 
 
-def _path_of(expectation: Measured, measured: Scorer) -> str:
+def _path_of(expectation: "Expectation", measured: Scorer) -> str:
     """Return the path of the number that is concluded on, as far as it is known."""
     return expectation.score or measured.default_score or ""
 
 
-def _direction(expectation: Measured) -> Direction | None:
+def _direction(expectation: "Expectation") -> Direction | None:
     """Return which way the deciding number is better; None if that is unknown, or neither."""
     measured = expectation.measured_by
     found = measured.direction_of(_path_of(expectation, measured)) if isinstance(measured, Scorer) else None
     return None if found == "none" else found
 
 
-def _is_metric(expectation: Measured) -> bool:
+def _is_metric(expectation: "Expectation") -> bool:
     """Return whether a scorer is known to give no ratings, or its bounds end at 1."""
     bounds = _bounds_of(expectation, is_yes_or_no=False)
     gives_ratings = getattr(_of_an_answer(expectation.measured_by), "gives_ratings", True)
