@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field as DataclassField
 from dataclasses import fields
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import isabstract, signature
 from typing import Annotated, Any, Literal
 
@@ -204,16 +204,22 @@ def _reader(kind: Callable[..., Any]) -> TypeAdapter[Any]:
 def _form_of(setting: "DataclassField[Any]") -> Form:
     """Return the form of a setting, which refuses what the setting refuses, and in a suite also settings of a run."""
 
-    def checked(found: Any) -> Any:
-        check(setting, found)
-        return found
-
     def refused(_: object) -> None:
         raise DefinitionError(setting.name, found="it belongs to a run, not to a suite", do=_to_the_run(setting))
 
     if not about_of(setting).is_of_a_suite:
         return Annotated[Any, PlainValidator(refused)]
-    return Annotated[FORMS.of(setting.type), AfterValidator(checked)]
+    return Annotated[FORMS.of(setting.type), _checked_by(partial(check, setting))]
+
+
+def _checked_by(check: Callable[[Any], object]) -> AfterValidator:
+    """Return a validator that lets a value pass as it is if `check` raises nothing."""
+
+    def checked(found: Any) -> Any:
+        check(found)
+        return found
+
+    return AfterValidator(checked)
 
 
 def _place_of(setting: "DataclassField[Any]", of_a_suite: str) -> str:
@@ -224,11 +230,6 @@ def _to_the_run(setting: "DataclassField[Any]") -> str:
     """Describe where a setting belongs that no suite has."""
     flag = about_of(setting).flag
     return f"give it to the run ({flag})" if flag else "give it to Engine"
-
-
-def _levels(found: Any) -> Any:
-    placed_levels(found, "rubric")
-    return found
 
 
 def _as_written(found: Any, check: Callable[[Any], Any]) -> Any:
@@ -242,11 +243,6 @@ def _rows(found: Any) -> Any:
     return list(read_cases(found, HERE))
 
 
-def _whole(found: int | None) -> int | None:
-    require_whole(found, "max_turns", optional=True)
-    return found
-
-
 def _no_text(found: Any) -> Any:
     """Return the parts of an expectation. Raises DefinitionError for a text: it does not define how to prove it."""
     if isinstance(found, str):
@@ -257,12 +253,9 @@ def _no_text(found: Any) -> Any:
 
 def _surrounding(setting: "DataclassField[Any]") -> Form:
     """Return the form of a setting of a project, including settings that surround a run."""
-
-    def checked(found: Any) -> Any:
-        check(setting, found)
-        return found
-
-    return _form_of(setting) if about_of(setting).is_of_a_suite else Annotated[Any, AfterValidator(checked)]
+    return (
+        _form_of(setting) if about_of(setting).is_of_a_suite else Annotated[Any, _checked_by(partial(check, setting))]
+    )
 
 
 _TEXT = Annotated[StrictStr, Field(min_length=1, pattern=r"\S")]
@@ -291,12 +284,6 @@ _CAST: Mapping[str, Form] = {
 _SETTINGS = {each.name: _form_of(each) for each in fields(Settings)}
 
 
-def _measurable(found: Any) -> Any:
-    """Return a scorer of a simulated conversation, once its parameters are known to be available."""
-    as_scorer(found, "scorer").check()
-    return found
-
-
 def _required(found: Any) -> Any:
     """Return the rules of tools; of a list, or a name, that each is called."""
     return {"required": as_list(found)} if isinstance(found, (str, list)) else found
@@ -311,7 +298,7 @@ def _expectation(scorer: Form) -> Form:
         "expected_behavior": _TEXT | list[_TEXT] | None,
         "evaluator": one_or_more(FORMS.known[Evaluator]),
         "scorer": scorer | None,
-        "rubric": Annotated[Any, PlainValidator(_levels)] | None,
+        "rubric": Annotated[Any, _checked_by(partial(placed_levels, where="rubric"))] | None,
         "tools": _TOOLS | None,
     }
     return Annotated[FORMS.record(Expectation, given, TEXTS), BeforeValidator(_no_text)]
@@ -358,7 +345,9 @@ def read_world(found: object) -> Any:
 _WORLD = Annotated[Any, PlainValidator(read_world)] | None
 _FAULTS = one_or_more(FORMS.record(ToolFaults))
 _OF_SCENARIO: Mapping[str, Form] = {
-    "then": one_or_more(_expectation(Annotated[_SCORER, AfterValidator(_measurable)])),
+    "then": one_or_more(
+        _expectation(Annotated[_SCORER, _checked_by(lambda found: as_scorer(found, "scorer").check())])
+    ),
     "world": _WORLD,
     "faults": _FAULTS,
     "script": list[_STEP],
@@ -381,7 +370,7 @@ FIELDS_OF_SCENARIOS = [each.name for each in fields(ScenarioTest)]
 DEFAULTS_OF_SCENARIOS: Mapping[str, Form] = {
     "sample_size": _SETTINGS["sample_size"] | None,
     "significance_level": _SETTINGS["significance_level"] | None,
-    "max_turns": Annotated[StrictInt | None, AfterValidator(_whole)],
+    "max_turns": Annotated[StrictInt | None, _checked_by(partial(require_whole, where="max_turns", optional=True))],
     "users": Annotated[_USERS, WrapValidator(_as_written)],
     "world": _WORLD,
     "faults": Annotated[_FAULTS, WrapValidator(_as_written)],
