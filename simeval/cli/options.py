@@ -414,14 +414,9 @@ def _prompts(texts: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def stored_at(where: str) -> str | None:
-    """Return the store that is named so; None for no store."""
-    return None if where.lower() == NO_STORE else where
-
-
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "prompts": _prompts,
-    "store": stored_at,
+    "store": lambda where: None if where.lower() == NO_STORE else where,
     **{
         name: partial(_model_options, about_of(_SETTINGS[name]).flag)
         for name in ("model_options", "judge_options", "user_options", "app_options")

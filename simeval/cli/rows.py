@@ -89,18 +89,13 @@ def _direction(head: Document, metric: str) -> Direction:
     expectations = [one for each in head.scenarios for one in each.expectations]
     cuts = {each.label: verdict.cut for each in expectations for verdict in each.verdicts if verdict.cut}
     sign = cuts[metric].sign if metric in cuts else ""
-    found = declared.get(metric) or _SIGNS.get(sign) or direction_by_name(*_parted(metric))
+    found = declared.get(metric) or _SIGNS.get(sign) or direction_by_name(*metric.partition(".")[::2])
     if metric == "seconds" and found is None:
         return "lower"
     if found not in ("higher", "lower"):
         do = f"let its scorer say it (direction=), or choose by --where {metric!r} with a bar"
         raise DefinitionError(f"--worst {metric}", found="it is not known which way it is better", do=do)
     return found
-
-
-def _parted(metric: str) -> tuple[str, str]:
-    scorer, _, path = metric.partition(".")
-    return scorer, path
 
 
 def _shown(row: Row, room: int) -> str:

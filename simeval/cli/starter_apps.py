@@ -77,14 +77,6 @@ def lies_in(folder: Path, named: str) -> bool:
     return top.with_suffix(".py").is_file() or top.is_dir()
 
 
-def _at_url(named: str) -> str:
-    return HttpApp(url=named).url
-
-
-def _at_socket(named: str) -> str:
-    return SocketApp(url=named).url
-
-
 def _object(named: str) -> str:
     require(names_object(named), "app", found=named, do="name it as MODULE:OBJECT")
     return named
@@ -103,13 +95,13 @@ class AppKind:
 KINDS = (
     AppKind("a Python function, for which app.py is a beginning", HANDLER),
     AppKind("an agent in Python: OpenAI Agents SDK, pydantic-ai, LangGraph or ADK", "my_module:agent", check=_object),
-    AppKind("a URL that is sent JSON", "http://localhost:8000/chat", check=_at_url),
+    AppKind("a URL that is sent JSON", "http://localhost:8000/chat", check=lambda named: HttpApp(url=named).url),
     AppKind("OpenAI's Chat Completions", "openai:http://localhost:8000/v1#MODEL", "openai:"),
     AppKind("OpenAI's Responses", "openai-responses:http://localhost:8000/v1#MODEL", "openai-responses:"),
     AppKind("A2A", "a2a:http://localhost:9999", "a2a:"),
     AppKind("AG-UI", "agui:http://localhost:8000/", "agui:"),
     AppKind("a tool of an MCP server, a URL or a program", "mcp:http://localhost:8000/mcp#TOOL", "mcp:"),
-    AppKind("a WebSocket", "ws://localhost:8000/chat", check=_at_socket),
+    AppKind("a WebSocket", "ws://localhost:8000/chat", check=lambda named: SocketApp(url=named).url),
     AppKind("a program that reads JSON and writes its answer", "cmd:python bot.py", "cmd:"),
 )
 

@@ -46,14 +46,10 @@ class Misused(click.ClickException):
         click.echo(f"simeval: {self.message}", err=True)
 
 
-class Interrupted(click.ClickException):
+class Interrupted(Misused):
     """Ctrl-C, before a command has begun to work: 1, which click returns then, would mean that something failed."""
 
     exit_code = 130  # as that of a command
-
-    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002
-        """Write it to standard error."""
-        click.echo(f"simeval: {self.message}", err=True)
 
 
 def understood(work: Callable[[], T], written: Sequence[str], context: click.Context | None = None) -> T:

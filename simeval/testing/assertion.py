@@ -48,7 +48,8 @@ def assert_result(
         met = low <= found <= high
         said = " and ".join(f"{word} {number:g}" for word, number in bars.items() if number is not None)
     if not met:
-        raise AssertionError(_told(f"{asked.name}.{path}".rstrip("."), found, said, _reason(whole_score, path)))
+        reason = whole_score.reasoning or reason_at(whole_score.details, path)
+        raise AssertionError(_told(f"{asked.name}.{path}".rstrip("."), found, said, reason))
     return measured
 
 
@@ -59,10 +60,6 @@ def _value(score: Score, path: str | None, where: str) -> tuple[str, float | boo
     if at not in numbers:
         raise none_there(measured_of(score), numbers, path, where, "score")
     return at, numbers[at]
-
-
-def _reason(score: Score, path: str) -> str:
-    return score.reasoning or reason_at(score.details, path)
 
 
 def _told(name: str, found: float | bool, bar: str, reason: str) -> str:

@@ -194,7 +194,9 @@ class Attack:
             sample_size=self.sample_size or by_level.minimum_trials(),
             tags=(TAG, family.name),
             needs_replies=True,
-            world=planted(self.world, self._orders(family)) if self.world and family.is_planted else self.world,
+            world=planted(self.world, book().orders(self._aims(family)))
+            if self.world and family.is_planted
+            else self.world,
         )
 
     def _wanted(self, family: Family) -> list[str]:
@@ -231,10 +233,6 @@ class Attack:
                 for name, (persona, scripts) in group.items()
             ]
         )
-
-    def _orders(self, family: Family) -> list[str]:
-        """Return the orders in the results of tools."""
-        return book().orders(self._aims(family))
 
     def _breach(self, secrets: Sequence[str]) -> Breach:
         return Breach(

@@ -104,7 +104,7 @@ class RayWorkers:
         options: dict[str, Any] = {"log_to_driver": False, "runtime_env": dict(self.options.runtime_env) or None}
         here = {"num_cpus": max(1, ceil(self.options.actors * self.options.num_cpus)), "include_dashboard": False}
         try:
-            if self.options.address is None and not _named_by_environment():
+            if self.options.address is None and not os.environ.get("RAY_ADDRESS"):
                 ray.init(**options, **here)
             else:
                 ray.init(address=self.options.address or "auto", **options)
@@ -246,10 +246,6 @@ class _Crew:
     def _tell(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
-
-
-def _named_by_environment() -> bool:
-    return bool(os.environ.get("RAY_ADDRESS"))
 
 
 def _ray() -> Any:

@@ -83,13 +83,9 @@ class MutantResult:
         if self.was_cut and not self.measured:
             return "open"
         if not self.measured:
-            return "not measured" if self.altered or self._is_unknown else "not applied"
+            is_unknown = bool(self.trials) and not any(each.trials for each in self.noticings)
+            return "not measured" if self.altered or is_unknown else "not applied"
         return "open" if self.was_cut or any(each.worse > each.better for each in self.noticings) else "missed"
-
-    @property
-    def _is_unknown(self) -> bool:
-        """Whether no requirement could be measured in its conversations."""
-        return bool(self.trials) and not any(each.trials for each in self.noticings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

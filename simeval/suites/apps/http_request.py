@@ -15,7 +15,7 @@ from simeval.core.network import AnswerTooLarge, bounded, cause_of, read_whole
 from simeval.core.redaction import SHORTEST, is_secret_name, read_address, shown
 from simeval.core.validation import require, require_one_of
 from simeval.errors import DefinitionError
-from simeval.suites.apps.asgi import ORIGIN, AsgiCallable, AsgiServer
+from simeval.suites.apps.asgi import ORIGIN, AsgiServer
 from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.apps.remote_app import AppFailure, Outcome, Session, of_status, quoted, unreached
 from simeval.suites.apps.replies import Reply
@@ -87,8 +87,8 @@ class Wire:
     _opening: anyio.Lock = field(default_factory=anyio.Lock)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        app = self.server and self.server.app
-        return _wire_of, (app,)  # connections stay here; a copy of the app opens its own
+        server = self.server and AsgiServer(self.server.app)
+        return Wire, (None, 0, server)  # connections stay here; a copy of the app opens its own
 
     async def __aenter__(self) -> "Wire":
         """Keep connections open, until as many have left as entered."""
@@ -166,10 +166,6 @@ class Wire:
         """The open connections. It must be held open."""
         assert self.connected is not None
         return self.connected
-
-
-def _wire_of(app: AsgiCallable | None) -> Wire:
-    return Wire(server=app and AsgiServer(app))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -287,23 +287,19 @@ def _speaking_completions(rest: str) -> Callable[..., Any]:
     )
 
 
-def _elsewhere(place: str) -> Callable[[str], Callable[..., Any]]:
-    """Return what makes an app of a feature that attaches from outside; it is imported when it is named."""
-
-    def made(rest: str) -> Callable[..., Any]:
-        app: Callable[..., Any] = load(f"simeval.extras.protocols.{place}")(rest)
-        return app
-
-    return made
+def _elsewhere(place: str, rest: str) -> Callable[..., Any]:
+    """Make an app of a feature that attaches from outside; it is imported when it is named."""
+    app: Callable[..., Any] = load(f"simeval.extras.protocols.{place}")(rest)
+    return app
 
 
 # A new one is a class and a row here.
 _PROTOCOLS: Mapping[str, Callable[[str], Callable[..., Any]]] = {
     "openai": _speaking_completions,
-    "openai-responses": _elsewhere("responses_app:at"),
-    "a2a": _elsewhere("a2a_app:A2aApp"),
-    "agui": _elsewhere("agui_app:AguiApp"),
-    "mcp": _elsewhere("mcp_app:tool_at"),
+    "openai-responses": partial(_elsewhere, "responses_app:at"),
+    "a2a": partial(_elsewhere, "a2a_app:A2aApp"),
+    "agui": partial(_elsewhere, "agui_app:AguiApp"),
+    "mcp": partial(_elsewhere, "mcp_app:tool_at"),
     "cmd": CommandApp,
 }
 _AGENTS = (  # the module of an SDK, the class of its agents, and what makes an app of one

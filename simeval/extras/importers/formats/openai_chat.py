@@ -55,15 +55,12 @@ def _converted(line: Any) -> Iterator[Example]:
     is_pair = "response" in found or "choices" in found
     answer = _answer(found.get("response", found)) if is_pair else {}
     turns = _pair(found, answer) if is_pair else _recorded(found)
+    own = found.get("metadata")
     metadata = {
         **{name: value for name, value in found.items() if name not in _LEFT_OUT},
-        **_own_metadata(found.get("metadata")),
+        **(own if isinstance(own, Mapping) else filled(metadata=own)),
     }
     yield example_of(turns, example_id=identity(found, *_IDS) or identity(answer, "id"), metadata=metadata)
-
-
-def _own_metadata(found: Any) -> Mapping[str, Any]:
-    return found if isinstance(found, Mapping) else filled(metadata=found)
 
 
 def _recorded(found: Mapping[str, Any]) -> list[Turn]:
