@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simeval.core.markdown import shortened
 from simeval.core.trial import SAID, Failure, Score, breaches_in, first_answer
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import FailureKind, ScenarioDocument
@@ -216,9 +217,8 @@ def _kind(key: str, group: Sequence[Sequence[_Miss]], misses: int) -> FailureKin
     typical = max(range(len(words)), key=lambda at: sum(shared[word] for word in words[at]) / (len(words[at]) or 1))
     found = [miss for each in group for miss in each]
     turns = [miss.turn for miss in found if miss.turn is not None]
-    line = " ".join(group[typical][0].said.split())
     return FailureKind(
-        said=line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…",
+        said=shortened(" ".join(group[typical][0].said.split()), LONGEST),
         trials=tuple(sorted(miss.index for miss in found)),
         misses=misses,
         interval=clopper_pearson(len(found), misses, EACH_SIDE),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from simeval.core.conversation import Conversation
+from simeval.core.markdown import shortened
 from simeval.core.trial import ControlRecord, Rating, Score
 from simeval.models.protocol.model import is_embedded
 
@@ -77,10 +78,9 @@ def _signs(found: _OfAJudge, given_to_controls: set[float]) -> list[str]:
         signs.append(f"gave each of {found.count} conversations {rating:g}: look whether it tells bad from good")
     reasoning, repeated = max(found.said_of.items(), key=lambda each: len(each[1]), default=("", set[int]()))
     if len(repeated) >= FEWEST and 2 * len(repeated) > len(found.conversations):
-        shown = reasoning if len(reasoning) <= SHOWN else f"{reasoning[: SHOWN - 1]}…"
         signs.append(
             f"gave one and the same reasoning for {len(repeated)} of {len(found.conversations)} different "
-            f'conversations ("{shown}"): look whether it reads them'
+            f'conversations ("{shortened(reasoning, SHOWN)}"): look whether it reads them'
         )
     if found.count >= FEWEST and 2 * found.unrelated > found.count:
         signs.append(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from simeval.core.markdown import shortened
 from simeval.core.setting_field import PERSONA
 from simeval.core.terminal import counted_of, one_line
 from simeval.core.trial import SAID, Score, TrialResult, first_answer
@@ -113,10 +114,10 @@ def _result(success: _Success, rule: int, result: ScenarioDocument, line: Line, 
 
 def _message(success: _Success, result: ScenarioDocument) -> str:
     first, attempts = success.trials[0], result.expectations[0].sentence("attacks")
-    times = counted_of(len(success.trials), "time")
+    times, said = counted_of(len(success.trials), "time"), shortened(one_line(_said_last(first)), LONGEST)
     return (
         f"{success.said}, {times} by the attacker {success.attacker!r}, as in trial {first.trial.index}: "
-        f"{_short(_said_last(first))}\nOf all attackers of {success.family.name}: {attempts or 'nothing was concluded'}"
+        f"{said}\nOf all attackers of {success.family.name}: {attempts or 'nothing was concluded'}"
     )
 
 
@@ -135,11 +136,6 @@ def _said_last(trial: TrialResult) -> str:
 
 def _rule_id(family: Family) -> str:
     return f"simeval/{family.name}"
-
-
-def _short(text: str) -> str:
-    flat = one_line(text)
-    return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
 
 
 def _uri(path: str) -> str:

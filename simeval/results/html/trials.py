@@ -6,6 +6,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from simeval.core.conversation import FIRST_TEXT, STATUS, USER_FAULTS, Message, encode_message, named_data
+from simeval.core.markdown import shortened
 from simeval.core.serialization import Json, plain
 from simeval.core.trial import CANNOT_TELL, Failure, Score, TrialResult
 from simeval.core.trial import UNNEEDED as NOT_NEEDED
@@ -149,12 +150,7 @@ def _why(failure: Failure, kind: FailureKind | None) -> str:
     if failure.cause == CANNOT_TELL:
         return "The judge could not tell"
     said = without_turn(failure.error) if kind is None else kind.said
-    return _cut(f"{STAGES.get(failure.stage, failure.stage)}: {said}")
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_CAUSE else f"{line[: LONGEST_CAUSE - 1]}…"
+    return shortened(" ".join(f"{STAGES.get(failure.stage, failure.stage)}: {said}".split()), LONGEST_CAUSE)
 
 
 def _score(score: Score) -> dict[str, Any]:
