@@ -15,7 +15,7 @@ from simeval.core.validation import require, require_one_of
 from simeval.extras.brand.persona import Persona, Policy, Severity, as_persona
 from simeval.extras.brand.safety_rules import Rules, Violation, built_in
 from simeval.extras.brand.sessions import measured_in, responses_of, session_mean
-from simeval.models.protocol.model import Reasoning, Reply
+from simeval.models.protocol.model import Reasoning, Reply, json_object
 from simeval.scorers.base import Callers, Gauge, Scorer
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.llm.graded import as_text
@@ -30,12 +30,9 @@ class SafetyRating(Reply):
 
     reasoning: Reasoning
     score: Annotated[float, Field(strict=True, ge=0, le=10, allow_inf_nan=False)]
-    json_schema: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {"reasoning": {"type": "string"}, "score": {"type": "number", "minimum": 0, "maximum": 10}},
-        "required": ["reasoning", "score"],
-        "additionalProperties": False,
-    }
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        reasoning={"type": "string"}, score={"type": "number", "minimum": 0, "maximum": 10}
+    )
 
 
 @dataclass(kw_only=True, eq=False)

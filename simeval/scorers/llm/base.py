@@ -13,7 +13,7 @@ from simeval.core.run_records import Ledger
 from simeval.core.settings import DEFAULTS
 from simeval.errors import DefinitionError
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Model, ModelKind, ModelRequest, Reasoning, Reply, Request, Text
+from simeval.models.protocol.model import Model, ModelKind, ModelRequest, Reasoning, Reply, Request, Text, json_object
 from simeval.models.protocol.prompt_texts import DATA_NOTICE
 from simeval.models.protocol.prompts import escaped
 from simeval.models.registry import Models
@@ -115,11 +115,6 @@ def _tagged(name: str, text: str | Sequence[str]) -> str:
     return "\n".join([f"<{name}>", *items, f"</{name}>"])
 
 
-def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    listed = list(properties)
-    return {"type": "object", "properties": properties, "required": listed, "additionalProperties": False}
-
-
 def _list(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"type": "array", "items": item}
 
@@ -133,7 +128,7 @@ class Ruling(Reply):
 
     reasoning: Reasoning
     met: Flag
-    json_schema: ClassVar[Mapping[str, Any]] = _object(reasoning=_TEXT, met=_FLAG)
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(reasoning=_TEXT, met=_FLAG)
 
 
 class Rulings(Reply):
@@ -141,7 +136,7 @@ class Rulings(Reply):
 
     rulings: Mapping[str, Ruling]
     names: ClassVar[frozenset[str]] = frozenset()
-    json_schema: ClassVar[Mapping[str, Any]] = _object(rulings=_object())
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(rulings=json_object())
 
     @field_validator("rulings")
     @classmethod
@@ -156,7 +151,7 @@ def rulings_of(asked: Sequence[str]) -> type[Rulings]:
 
     class RulingsOfNames(Rulings):
         names = frozenset(asked)
-        json_schema = _object(rulings=_object(**dict.fromkeys(asked, Ruling.json_schema)))
+        json_schema = json_object(rulings=json_object(**dict.fromkeys(asked, Ruling.json_schema)))
 
     return RulingsOfNames
 
@@ -167,14 +162,14 @@ class Claim(Reply):
     claim: Text
     reasoning: Reasoning
     supported: Flag
-    json_schema: ClassVar[Mapping[str, Any]] = _object(claim=_TEXT, reasoning=_TEXT, supported=_FLAG)
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(claim=_TEXT, reasoning=_TEXT, supported=_FLAG)
 
 
 class Claims(Reply):
     """All claims of a text; empty if it makes none."""
 
     claims: Annotated[tuple[Claim, ...], Field(max_length=MOST_CLAIMS)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(claims=_list(Claim.json_schema))
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(claims=_list(Claim.json_schema))
 
 
 class Share(Reply):
@@ -182,7 +177,7 @@ class Share(Reply):
 
     reasoning: Reasoning
     score: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning=_TEXT, score={"type": "number", "minimum": 0, "maximum": 1}
     )
 
@@ -192,7 +187,7 @@ class OneToFive(Reply):
 
     reasoning: Reasoning
     score: Annotated[int, Field(strict=True, ge=1, le=5)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning=_TEXT, score={"type": "integer", "minimum": 1, "maximum": 5}
     )
 
@@ -202,7 +197,7 @@ class Questions(Reply):
 
     noncommittal: Flag
     questions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_CLAIMS)]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(noncommittal=_FLAG, questions=_list(_TEXT))
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(noncommittal=_FLAG, questions=_list(_TEXT))
 
 
 class Quality(Reply):
@@ -210,7 +205,7 @@ class Quality(Reply):
 
     reasoning: Reasoning
     grade: Literal["poor", "ok", "excellent"]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
         reasoning=_TEXT, grade={"type": "string", "enum": ["poor", "ok", "excellent"]}
     )
 
@@ -219,4 +214,4 @@ class Entities(Reply):
     """The named entities of a text."""
 
     entities: tuple[Annotated[str, Field(strict=True)], ...]
-    json_schema: ClassVar[Mapping[str, Any]] = _object(entities=_list(_TEXT))
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(entities=_list(_TEXT))

@@ -21,7 +21,7 @@ from simeval.core.setting_field import CriteriaCalls, JudgeReply
 from simeval.core.trial import ControlKind, Preparation, Rating, Score
 from simeval.errors import CannotTell, ModelError, ModelUnusable
 from simeval.models.caller import Caller
-from simeval.models.protocol.model import Reasoning, Reply
+from simeval.models.protocol.model import Reasoning, Reply, json_object
 from simeval.models.protocol.prompt_texts import Prompt, built_in, end_state
 from simeval.models.protocol.prompts import CriteriaRequest, LabelRulingRequest
 from simeval.scorers.base import Scorer
@@ -45,16 +45,8 @@ SAID = {"met": "met", "not_met": "NOT met", "cannot_tell": "cannot be told"}
 Said = Literal["met", "not_met", "cannot_tell"]
 WORDS: Mapping[str, Said] = {"Yes": "met", "No": "not_met", "Unclear": "cannot_tell"}
 
-_RULING: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reasoning": {"type": "string"},
-        "quote": {"type": "string"},
-        "ruling": {"type": "string", "enum": list(SAID)},
-    },
-    "required": ["reasoning", "quote", "ruling"],
-    "additionalProperties": False,
-}
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_RULING = json_object(reasoning=_TEXT, quote=_TEXT, ruling={**_TEXT, "enum": list(SAID)})
 
 
 def stands_in(quote: str, texts: Iterable[str]) -> bool:
@@ -115,19 +107,7 @@ def rulings_on(asked: Sequence[str], texts: Sequence[str]) -> type[CriteriaRulin
     class RulingsOnConversation(CriteriaRulings):
         numbers = frozenset(asked)
         said = tuple(texts)
-        json_schema: ClassVar[Mapping[str, Any]] = {
-            "type": "object",
-            "properties": {
-                "rulings": {
-                    "type": "object",
-                    "properties": dict.fromkeys(asked, _RULING),
-                    "required": list(asked),
-                    "additionalProperties": False,
-                }
-            },
-            "required": ["rulings"],
-            "additionalProperties": False,
-        }
+        json_schema: ClassVar[Mapping[str, Any]] = json_object(rulings=json_object(**dict.fromkeys(asked, _RULING)))
 
     return RulingsOnConversation
 

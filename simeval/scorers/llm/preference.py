@@ -22,7 +22,7 @@ from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require
 from simeval.core.waits import in_words
 from simeval.datasets.dataset import is_chat, text_of
-from simeval.models.protocol.model import Reasoning, Reply
+from simeval.models.protocol.model import Reasoning, Reply, json_object
 from simeval.scorers.base import COLUMNS, Callers, Scorer, in_thread
 from simeval.scorers.llm.graded import Graded, needed
 from simeval.stats.binomial import p_at_least
@@ -43,15 +43,9 @@ class Preferred(Reply):
 
     reasoning: Reasoning
     preferred: Place
-    json_schema: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
-            "reasoning": {"type": "string"},
-            "preferred": {"type": "string", "enum": ["first", "second", "tie"]},
-        },
-        "required": ["reasoning", "preferred"],
-        "additionalProperties": False,
-    }
+    json_schema: ClassVar[Mapping[str, Any]] = json_object(
+        reasoning={"type": "string"}, preferred={"type": "string", "enum": ["first", "second", "tie"]}
+    )
 
 
 @dataclass(kw_only=True, eq=False)
