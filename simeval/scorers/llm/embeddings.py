@@ -15,7 +15,7 @@ from simeval.models.protocol.model import Encoder, Model, ModelKind
 from simeval.models.providers.embedding import EmbeddingRequest, TwoVectors
 from simeval.scorers.base import Callers, Scorer
 from simeval.scorers.llm.base import ModelScorer
-from simeval.scorers.llm.graded import as_text, needed
+from simeval.scorers.llm.graded import needed, whole_text
 
 
 @dataclass(kw_only=True, eq=False)
@@ -72,7 +72,7 @@ class EmbeddingSimilarity(ModelScorer):
         """
         needed(output, "output")
         needed(reference, "reference")
-        texts = [_text(output), _text(reference)]
+        texts = [whole_text(output), whole_text(reference)]
         similarity = cosine(*await self._vectors(texts))
         return {"similarity_score": similarity, "is_similar": similarity >= self.threshold}
 
@@ -102,8 +102,3 @@ def _local_encoder(model: object) -> TextEncoder | None:
         return local_encoder(str(model))
     is_local = isinstance(model, str) and model.startswith(LOCAL_PREFIX)
     return local_encoder(str(model).removeprefix(LOCAL_PREFIX)) if is_local else None
-
-
-def _text(value: object) -> str:
-    shown = as_text(value)
-    return shown if isinstance(shown, str) else "\n\n".join(shown)

@@ -181,10 +181,15 @@ def as_text(value: object) -> str | tuple[str, ...]:
     return json.dumps(plain(value), ensure_ascii=False)
 
 
+def whole_text(value: object) -> str:
+    """Return a value of a column as one text, with a blank line between several."""
+    shown = as_text(value)
+    return shown if isinstance(shown, str) else "\n\n".join(shown)
+
+
 def needed(value: object, column: str) -> None:
     """Raise ValueError if a column needed for the measurement is empty."""
-    text = as_text(value)
-    if not (text if isinstance(text, str) else "".join(text)).strip() or text in ("[]", "{}"):
+    if whole_text(value).strip() in ("", "[]", "{}"):
         raise ValueError(f"there is nothing in {column!r}, so it cannot be measured")
 
 

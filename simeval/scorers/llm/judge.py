@@ -179,7 +179,7 @@ class RubricBook:
 
 def rubric_key(model: str, request: RubricRequest) -> str:
     """Return the key of a rubric: a hash of everything that it depends on."""
-    return _hash_of(request.prompt.identity, model, request.given, request.when, request.expected_behavior)
+    return _hash_of((request.prompt.identity, model, request.given, request.when, request.expected_behavior))
 
 
 def _keys(model: str, request: RubricRequest) -> Sequence[str]:
@@ -190,13 +190,13 @@ def _keys(model: str, request: RubricRequest) -> Sequence[str]:
 
 
 @lru_cache(maxsize=1_000)  # it is looked up for each trial
-def _hash_of(*parts: str) -> str:
-    return sha256(json.dumps(list(parts)).encode()).hexdigest()
+def _hash_of(parts: tuple[str, ...]) -> str:
+    return _key(parts)
 
 
 def given_key(levels: Mapping[str, str]) -> str:
     """Return the key of a rubric that a suite gives: a hash of its levels."""
-    return sha256(json.dumps(["given", dict(levels)]).encode()).hexdigest()
+    return _key(["given", dict(levels)])
 
 
 def _store(path: Path, rubric: RubricRecord) -> None:
@@ -375,7 +375,7 @@ def _facts(columns: Mapping[str, Any]) -> str:
 
 
 def _key(parts: Sequence[object]) -> str:
-    """Return a hash of all that a rating of a control depends on."""
+    """Return a hash of all that a rubric, or a rating of a control, depends on."""
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -8,7 +8,7 @@ from simeval.models.kinds import ModerationEndpoint
 from simeval.models.protocol.model import Model, ModelKind
 from simeval.models.providers.moderation import ModerationReply, ModerationRequest
 from simeval.scorers.llm.base import ModelScorer
-from simeval.scorers.llm.graded import as_text, needed
+from simeval.scorers.llm.graded import needed, whole_text
 
 
 @dataclass(kw_only=True, eq=False)
@@ -36,9 +36,7 @@ class Moderation(ModelScorer):
         Categories are named as in self_harm_intent. Raises ValueError for an empty output, and ModelError.
         """
         needed(output, "output")
-        shown = as_text(output)
-        request = ModerationRequest(text=shown if isinstance(shown, str) else "\n\n".join(shown))
-        reply = await self.answer(request, ModerationReply)
+        reply = await self.answer(ModerationRequest(text=whole_text(output)), ModerationReply)
         return {
             "flagged": reply.flagged,
             "passed": not reply.flagged,

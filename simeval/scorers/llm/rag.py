@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-import anyio
-
-from simeval.core.capture import first_leaf
 from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.validation import is_number, require, require_whole
 from simeval.models.encoders import MINILM, Encoding, TextEncoder, load_local, text_encoder, unit_vectors
 from simeval.scorers.llm.base import Entities, ModelScorer, OneToFive, Quality, Questions, rulings_of
-from simeval.scorers.llm.graded import RULINGS, Graded, as_text, needed
+from simeval.scorers.llm.graded import RULINGS, Graded, as_text, needed, whole_text
+from simeval.scorers.llm.judge import at_once
 from simeval.scorers.values import average_precision
 
 ENTITY_SYSTEM = """You list the entities that a text names: persons, organisations, places, products, works, events,
@@ -37,22 +35,6 @@ async def entities_of(scorer: ModelScorer, text: str, *, system: str, user: str,
 def normalised(entity: str) -> str:
     """Return an entity in lower case, in one width, and with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", entity).casefold().split())
-
-
-async def both(first: Callable[[], Awaitable[Any]], second: Callable[[], Awaitable[Any]]) -> tuple[Any, Any]:
-    """Do two things at once and return both results. Raises the error of the first to fail, and ends the other."""
-    found: dict[int, Any] = {}
-
-    async def do(place: int, work: Callable[[], Awaitable[Any]]) -> None:
-        found[place] = await work()
-
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(do, 0, first)
-            tasks.start_soon(do, 1, second)
-    except ExceptionGroup as group:
-        raise first_leaf(group) from group
-    return found[0], found[1]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,9 +65,7 @@ class ContextEntityRecall(ModelScorer):
         """
         needed(context, "context")
         needed(reference, "reference")
-        there, wanted = await both(
-            partial(self._entities, context, seed=seed), partial(self._entities, reference, seed=seed)
-        )
+        there, wanted = await at_once([partial(self._entities, each, seed=seed) for each in (context, reference)])
         if not wanted:
             raise ValueError("the reference names no entity, so there is no share of them to be found")
         found = [entity for entity in wanted if entity in there]
@@ -94,9 +74,7 @@ class ContextEntityRecall(ModelScorer):
         return {"context_entity_recall": len(found) / len(wanted), **precision, "found": found, "missing": missing}
 
     async def _entities(self, value: object, *, seed: int) -> list[str]:
-        shown = as_text(value)
-        text = shown if isinstance(shown, str) else "\n\n".join(shown)
-        return await entities_of(self, text, system=self.system_prompt, user=self.user_prompt, seed=seed)
+        return await entities_of(self, whole_text(value), system=self.system_prompt, user=self.user_prompt, seed=seed)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -140,13 +118,13 @@ Answer with a JSON object: {"reasoning": a brief explanation, "grade": "poor", "
         """
         needed(output, "output")
         needed(input, "input")
-        shown = as_text(output)
-        summary = shown if isinstance(shown, str) else "\n".join(shown)
+        summary = whole_text(output)
         system, user = self.entity_system_prompt, self.entity_user_prompt
-        graded, entities = await both(
+        asked: list[Callable[[], Awaitable[Any]]] = [
             partial(self.grade, Quality, seed, {**columns, "output": output, "input": input}),
             partial(entities_of, self, summary, system=system, user=user, seed=seed),
-        )
+        ]
+        graded, entities = await at_once(asked)
         density = len(entities) / len(summary.split())
         return {
             "quality": QUALITY[graded.grade],
@@ -201,9 +179,7 @@ Answer with a JSON object: {"noncommittal": true or false, "questions": [text, .
         needed(input, "input")
         system = self.system_prompt.replace("{questions}", str(self.questions))
         found = await self.grade(Questions, seed, {**columns, "output": output}, system=system)
-        shown = as_text(input)
-        asked = shown if isinstance(shown, str) else "\n\n".join(shown)
-        vectors = await unit_vectors(self._encoder, [asked, *found.questions])
+        vectors = await unit_vectors(self._encoder, [whole_text(input), *found.questions])
         cosine = float((vectors[1:] @ vectors[0]).mean())
         relevancy = 0.0 if found.noncommittal else max(-1.0, min(1.0, cosine))
         return {

@@ -7,7 +7,8 @@ import pytest
 
 from simeval.errors import DefinitionError, ModelError
 from simeval.models.protocol.model import Model, Request
-from simeval.scorers.llm.rag import ContextEntityRecall, Summarization, both, normalised
+from simeval.scorers.llm.judge import at_once
+from simeval.scorers.llm.rag import ContextEntityRecall, Summarization, normalised
 from simeval.scorers.returned import metrics_of
 from simeval.testing import ScriptedModel
 from tests.support.doubles import any_request
@@ -91,4 +92,4 @@ async def test_of_two_calls_the_first_that_fails_is_what_is_raised() -> None:
         await ScriptedModel(["x"]).complete(any_request())
 
     with pytest.raises(ModelError, match="refused"):
-        await both(wait, fail)
+        await at_once([wait, fail])

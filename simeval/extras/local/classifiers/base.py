@@ -10,7 +10,7 @@ from simeval.errors import DefinitionError
 from simeval.extras.local.service import LocalClassifier, classifier
 from simeval.models.encoders import load_local
 from simeval.scorers.base import Gauge
-from simeval.scorers.llm.graded import as_text, needed
+from simeval.scorers.llm.graded import needed, whole_text
 
 ROUNDING = 1e-3
 
@@ -49,8 +49,7 @@ def name_of(asked: Classifier) -> str:
 def text_to_read(output: object) -> str:
     """Return the text of an output, all of it. Raises ValueError if it has none."""
     needed(output, "output")
-    shown = as_text(output)
-    return shown if isinstance(shown, str) else "\n\n".join(shown)
+    return whole_text(output)
 
 
 def truncated(asked: Classifier) -> bool | None:

@@ -5,17 +5,16 @@ A check has a `Gauge`, a scorer of one number (sentiment, toxicity, bias), and p
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf, isfinite, sqrt
 from statistics import fmean, stdev
 from typing import Any, ClassVar, Literal, cast
 
-import anyio
-
-from simeval.core.capture import first_leaf
 from simeval.core.direction import COUNT, Bounds, Direction, bounds_at, by_path
 from simeval.core.trial import Preparation
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.scorers.base import COLUMNS, ColumnScorer, Gauge
+from simeval.scorers.llm.judge import at_once
 from simeval.scorers.values import is_array
 
 Side = Literal["both", "at_most", "at_least"]
@@ -236,15 +235,7 @@ class ScoreConsistency(Check):
         return [self._known[text] for text in texts]
 
     async def _measured(self, texts: Sequence[str]) -> list[float]:
-        found: dict[str, float] = {}
-
-        async def measure(text: str) -> None:
-            found[text], _ = await self.gauged(text)
-
-        try:
-            async with anyio.create_task_group() as group:
-                for text in dict.fromkeys(texts):
-                    group.start_soon(measure, text)
-        except ExceptionGroup as group_of_errors:
-            raise first_leaf(group_of_errors) from group_of_errors
+        each = list(dict.fromkeys(texts))
+        gauged = await at_once([partial(self.gauged, text) for text in each])
+        found = {text: number for text, (number, _) in zip(each, gauged, strict=True)}
         return [found[text] for text in texts]
