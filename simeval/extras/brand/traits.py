@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from math import exp, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,8 @@ class TraitsModel:
 
     def judged(self, text: str) -> tuple[float, Sequence[tuple[str, float]]]:
         """Return the probability, and the features for (above 0) or against it, in logits, the strongest first."""
+        from scipy.special import expit
+
         words = tokens(text)
         found = [(word, self.tokens[word]) for word in dict.fromkeys(words) if word in self.tokens]
         pairs = dict.fromkeys(f"{one} {other}" for one, other in pairwise(words))
@@ -134,7 +136,7 @@ class TraitsModel:
             rates = style_of(text).rates()
             found += [(f"style: {name}", weight * self._scaled(name, rates)) for name, weight in self.style.items()]
         logit = self.bias + sum(weight for _, weight in found)
-        return logistic(logit), sorted(found, key=lambda each: -abs(each[1]))
+        return float(expit(logit)), sorted(found, key=lambda each: -abs(each[1]))
 
     def _scaled(self, name: str, rates: Mapping[str, float]) -> float:
         return scaled(rates[name], self.centres[name], self.scales[name])
@@ -147,13 +149,6 @@ class TraitsModel:
 def scaled(value: float, centre: float, scale: float) -> float:
     """Return a rate in standard deviations from the centre, at most 3 to each side; 0 without a deviation."""
     return max(-3.0, min(3.0, (value - centre) / scale)) if scale > 0 else 0.0
-
-
-def logistic(logit: float) -> float:
-    """Return the probability of a logit, of any size."""
-    if logit >= 0:
-        return 1 / (1 + exp(-min(logit, 700.0)))
-    return exp(max(logit, -700.0)) / (1 + exp(max(logit, -700.0)))
 
 
 def load_traits(path: str | Path) -> TraitsModel:

@@ -13,7 +13,7 @@ SUITE_RUN, SUITE_NAME, SUITE_STATUS, SUITE_ID = (
 )
 CASE, CASE_NAME, CASE_STATUS, CASE_ID = "test_case", "test.case.name", "test.case.result.status", "test.case.id"
 
-CHAT, INVOKE_AGENT, EXECUTE_TOOL = "chat", "invoke_agent", "execute_tool"  # operations
+CHAT, INVOKE_AGENT = "chat", "invoke_agent"  # operations
 OPERATION = "gen_ai.operation.name"
 PROVIDER = "gen_ai.provider.name"
 MODEL = "gen_ai.request.model"

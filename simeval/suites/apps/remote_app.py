@@ -220,13 +220,6 @@ class RemoteApp(Protocol):
         """Close it, when the last has."""
 
 
-class Line(Protocol):
-    """An open connection of one conversation: a socket, a process, a session of the app's."""
-
-    async def close(self) -> None:
-        """Close it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
     """The state of a conversation from turn to turn, in the form JSON has but for `line`.

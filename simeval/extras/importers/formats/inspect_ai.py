@@ -15,6 +15,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as zlib_error
 
 from simeval.core.row_files import parse_json
+from simeval.core.serialization import nested
 from simeval.datasets.conversations import example_of
 from simeval.datasets.dataset import Example
 from simeval.datasets.messages import Turn, filled, first, identity, mapping, moment, turns_of, usage
@@ -130,14 +131,12 @@ def _converted(sample: Mapping[str, Any], header: Mapping[str, Any]) -> Iterator
 
 def _restored(value: Any, attachments: Mapping[str, Any]) -> Any:
     """Return a value with every attachment in its place."""
-    if isinstance(value, str):
-        whole = _ATTACHMENT.fullmatch(value)
-        return attachments.get(whole.group(1), value) if whole else value
-    if isinstance(value, list):
-        return [_restored(each, attachments) for each in value]
-    if isinstance(value, dict):
-        return {name: _restored(each, attachments) for name, each in value.items()}
-    return value
+
+    def put_back(leaf: Any) -> Any:
+        whole = _ATTACHMENT.fullmatch(leaf) if isinstance(leaf, str) else None
+        return attachments.get(whole[1], leaf) if whole else leaf
+
+    return nested(value, put_back)
 
 
 def _made(events: list[Mapping[str, Any]]) -> dict[str, Turn]:

@@ -14,7 +14,7 @@ from simeval.errors import DefinitionError
 from simeval.extras.brand.authenticity import Authenticity, lexicon_score
 from simeval.extras.brand.persona import Formality, Persona, Verbosity
 from simeval.extras.brand.style import style_of
-from simeval.extras.brand.traits import TraitsModel, formality_of, load_traits, logistic, traits_of, verbosity_of
+from simeval.extras.brand.traits import TraitsModel, formality_of, load_traits, traits_of, verbosity_of
 from simeval.models.encoders import HashedEncoder, text_encoder, unit_vectors
 from simeval.scorers.text.phrases import Phrases, read
 from tests.support.encoders import BagOfWords, Table
@@ -248,7 +248,7 @@ async def test_a_fitted_model_takes_the_place_of_the_rules(tmp_path: Path) -> No
 
     found: Any = await scorer.score(output="Hey you, hey!")
 
-    assert found["authenticity"] == pytest.approx(logistic(2.0))
+    assert found["authenticity"] == pytest.approx(0.8807970779778823)
     assert found["each"][0]["why"] == ["hey +2.00", "hey you +1.00"]
 
 
@@ -278,7 +278,7 @@ def test_a_model_of_another_persona_is_refused() -> None:
 
 @pytest.mark.parametrize(("logit", "probability"), [(-800, 0.0), (0, 0.5), (800, 1.0)])
 def test_a_logit_of_any_size_has_a_probability(logit: float, probability: float) -> None:
-    assert logistic(logit) == pytest.approx(probability)
+    assert TraitsModel(persona="a", bias=logit).probability("x") == pytest.approx(probability)
 
 
 async def test_the_summary_is_the_mean_over_sessions_with_its_interval_and_says_what_is_missing() -> None:
