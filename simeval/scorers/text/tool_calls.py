@@ -152,18 +152,27 @@ def _arguments_match(found: Any, wanted: Any, rule: Arguments | Sequence[str]) -
 
 
 def _pairing(n_found: int, n_wanted: int, matches: Callable[[int, int], bool]) -> dict[int, int]:
-    """Return a largest pairing, {wanted: found}.
+    """Return a largest pairing, {wanted: found}, by looking for paths along which one more can be paired (H. W. Kuhn).
 
     Taking the first that fits can miss one: a call that fits two must leave one of them to a call that fits only that.
     """
-    fits = [[matches(at, to) for at in range(n_found)] for to in range(n_wanted)]
-    if not any(map(any, fits)):
-        return {}
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
+    fits = [[to for to in range(n_wanted) if matches(at, to)] for at in range(n_found)]
+    partner: dict[int, int] = {}
+    for at in range(n_found):
+        _pair(at, fits, partner, set())
+    return partner
 
-    found = maximum_bipartite_matching(csr_array(fits), perm_type="column").tolist()
-    return {to: at for to, at in enumerate(found) if at >= 0}
+
+def _pair(at: int, fits: Sequence[Sequence[int]], partner: dict[int, int], tried: set[int]) -> bool:
+    """Pair one more, if there is a path along which it can be."""
+    for to in fits[at]:
+        if to in tried:
+            continue
+        tried.add(to)
+        if to not in partner or _pair(partner[to], fits, partner, tried):
+            partner[to] = at
+            return True
+    return False
 
 
 @dataclass(kw_only=True, eq=False)
