@@ -40,7 +40,7 @@ async def found() -> Mapping[str, MutationReport]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "starter_app.py").write_text(APP, encoding="utf-8")
-        (folder / "suite.yaml").write_text(SUITE, encoding="utf-8")
+        (folder / "suite.yaml").write_text(SUITE.read_text(), encoding="utf-8")
         import_from(folder)
         reports = {"demo": await _report(str(folder / "suite.yaml"), "starter_app:handle")}
     apps = {"support": "scenarios.support_bot:handle"}

@@ -1,8 +1,6 @@
 """The work of `simeval demo`: run the starter suite against an embedded app, so that a run can be seen without one."""
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -25,10 +23,7 @@ def show_demo(*, quiet: bool, verbose: bool, color: Color) -> None:
     """Run the starter suite against the embedded app, whatever it comes to; give the exit status."""
     level: Any = "ERROR" if quiet else "INFO"
     told = configure_logging(level, detailed=verbose)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "suite.yaml"
-        path.write_text(SUITE, encoding="utf-8")
-        suite = load_file(path)
+    suite = load_file(SUITE)
     engine = Engine(settings=suite.settings, seed=7, store=None)
     result: SuiteResult = anyio.run(engine.evaluate, suite, DEFAULT_APP)
     page, terminal = result.document("worst"), terminal_of(sys.stdout, color)

@@ -39,7 +39,7 @@ def write_starter(folder: Path, app: str | None) -> int:
 
 def _write(folder: Path, app: str) -> int:
     is_ours = app == HANDLER
-    files = {folder / "suite.yaml": SUITE if is_ours else suite_of(app)}
+    files = {folder / "suite.yaml": SUITE.read_text("utf-8") if is_ours else suite_of(app)}
     if is_ours:
         files[folder / "app.py"] = APP
     try:
@@ -71,7 +71,8 @@ def _write(folder: Path, app: str) -> int:
 
 def suite_of(app: str) -> str:
     """Return the starter suite for an app that it names."""
-    return SUITE.replace(" --app app:handle", "").replace("\nscenarios:", f"\n{app_section(app)}\nscenarios:", 1)
+    suite = SUITE.read_text("utf-8")
+    return suite.replace(" --app app:handle", "").replace("\nscenarios:", f"\n{app_section(app)}\nscenarios:", 1)
 
 
 @exit_status

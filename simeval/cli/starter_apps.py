@@ -16,36 +16,7 @@ from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of, names_object
 from simeval.suites.apps.socket_app import SocketApp
 
-SUITE = """\
-# A suite: scenarios in Given / When / Then form. Run it with
-#   simeval run suite.yaml --app app:handle
-# Without --judge-model, embedded heuristics play the user and the judge: good for a first look, no
-# judgement of quality. With a real model: simeval run suite.yaml --app app:handle --judge-model openai/gpt-5-nano
-
-sample_size: 100   # conversations a scenario may use; it ends as soon as its verdict is settled (simeval plan)
-
-scenarios:
-  - title: The assistant says what it can do
-    given: A new user who has never talked to the assistant   # who the user is
-    when: The user asks what the assistant can help with      # what the user tries
-    then:
-      # A judge rates every conversation from 1 to 10; 6 or more is a success.
-      - expected_behavior: The assistant says that it can track orders, start returns
-        label: lists its functions
-        evaluator: {type: success_rate, min_proportion: 0.75}   # at least 75% of conversations
-
-  - title: The assistant finds an order
-    given: A customer whose order number is {order}
-    when: The user asks where order {order} is
-    cases:   # a conversation has one of these rows; a table may be a file, too: cases.csv
-      - {order: A123, day: Friday}
-      - {order: B456, day: Monday}
-    then:
-      - expected_behavior: The assistant says that order {order} is on its way, arrives on {day}
-        label: order status
-        evaluator: {type: success_rate, min_proportion: 0.75}
-"""
-
+SUITE = Path(__file__).with_name("starter") / "suite.yaml"
 HANDLER = "app:handle"  # the function that a starter comes with
 
 _AT_URL = """\

@@ -352,7 +352,7 @@ async def test_of_a_public_suite_the_missed_are_named_and_its_cost_foretold(name
 
 
 async def test_of_the_starter_suite_the_cost_is_foretold_within_a_fifth(tmp_path: Path) -> None:
-    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "suite.yaml").write_text(SUITE.read_text())
     shop: dict[str, Any] = {}
     exec(APP, shop)
     handle: Callable[..., Awaitable[Any]] = shop["handle"]

@@ -54,29 +54,6 @@ OTHER_NAMES: Mapping[str, str] = {  # of Alignmenter's documents and files
 }
 
 FEW_EXAMPLES = 10
-PERSONA = """\
-# A persona: how a brand speaks. Check it with
-#   simeval persona check persona.yaml
-# and measure recorded conversations by it with
-#   simeval score log.jsonl --scorers alignment --persona persona.yaml
-
-id: mybrand
-name: My brand
-examples:    # texts as the brand writes them, some ten or more: style is the likeness to the nearest
-  - Happy to take a look. What does the screen say?
-  - That's on us. A new one ships today.
-lexicon:     # words and phrases, found as whole words, whatever their case
-  preferred: [on us, happy to, take a look]
-  avoided: [per our policy, valued customer]
-traits:
-  formality: business_casual        # formal, business_casual or casual
-  tone: [friendly, professional]    # professional, friendly, technical, conversational
-  verbosity: concise                # concise, balanced or detailed
-safety:      # what must not be said, beside what nobody should ever say
-  policies:
-    - {name: rivals, severity: medium, phrases: [Acme]}    # critical, high, medium or low
-  topics: [politics]                # a judge is told them
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +276,7 @@ def write_persona(path: Path) -> None:
     """Write a commented persona; return 0, or 2 if there is such a file already."""
     if path.exists():
         raise DefinitionError(f"{str(path)!r}", found="there is such a file already", do="name another one")
-    write_text(str(path), PERSONA)
+    write_text(str(path), Path(__file__).with_name("persona.yaml").read_text("utf-8"))
     show(f"wrote {path}\nnow edit it, and run: simeval persona check {path}", None)
 
 

@@ -67,7 +67,7 @@ def test_a_list_at_the_top_is_a_suite(file: Path) -> None:
 
 
 def test_what_init_writes_is_a_suite(file: Path) -> None:
-    assert [len(scenario.expectations) for scenario in load(file, SUITE)] == [1, 1]
+    assert [len(scenario.expectations) for scenario in load(file, SUITE.read_text())] == [1, 1]
 
 
 def test_texts_may_span_lines_and_use_any_script(file: Path) -> None:

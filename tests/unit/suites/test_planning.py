@@ -52,7 +52,7 @@ def test_the_size_that_is_named_passes_with_80_percent(bar: float, early_stoppin
 
 
 def test_the_starter_suite_passes_an_app_of_95_percent_with_80_percent(tmp_path: Path) -> None:
-    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(SUITE.read_text(), encoding="utf-8")
     suite = load_suite(str(tmp_path / "suite.yaml"))
 
     assert (plan_suite(suite, suite.settings, true_rate=0.95).prob_pass or 0) >= 0.8

@@ -40,7 +40,7 @@ def suites_of(page: str) -> list[str]:
 
 PAGES = ("guides/apps.md", "guides/suites.md", "tutorials/http.md")
 READ = {
-    "init": SUITE,
+    "init": SUITE.read_text(),
     "init of an address": suite_of("http://127.0.0.1:8080/chat"),
     "init of a socket": suite_of("wss://127.0.0.1:8080/chat"),
     **{path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scenarios").glob("*.yaml"))},
@@ -67,9 +67,9 @@ def test_suites_that_are_read_fit_it(name: str) -> None:
     ],
 )
 def test_other_names_that_are_read_fit_it(written: str, other: str) -> None:
-    Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.replace(written, other, 1)))
+    Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.read_text().replace(written, other, 1)))
 
 
 def test_a_suite_with_a_field_that_there_is_not_does_not_fit() -> None:
     with pytest.raises(ValidationError):
-        Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.replace("given:", "givn:")))
+        Draft202012Validator(suite_schema()).validate(yaml.safe_load(SUITE.read_text().replace("given:", "givn:")))
