@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from simeval.evaluators.verdicts import Counts, Ended, mean_verdict, share_verdi
 from simeval.stats.betting import Betting, betting_path, lower_bound, upper_bound
 from simeval.stats.optimal import OptimalDesign
 from simeval.stats.sequential import Boundary, Design, StopRule
+
+if TYPE_CHECKING:
+    from simeval.evaluators.base import ShareEvaluator
 
 MOST_POINTS = 8  # of a table, in words
 
@@ -214,29 +217,6 @@ class FixedSampleTest(RunningTest):
         return say_acceptance([(self.n_max, self._most_misses)]) if self._most_misses >= 0 else ""
 
 
-class ShareRule(Protocol):
-    """The methods a sequential test needs of an evaluator that tests a share of good trials."""
-
-    @property
-    def alpha(self) -> float:
-        """The significance level."""
-
-    @property
-    def required_share(self) -> float:
-        """The share of trials that must be good."""
-
-    def minimum_trials(self) -> int:
-        """Return the smallest number of trials that can pass."""
-
-    def meets(self, value: float) -> bool:
-        """Return whether a trial is good."""
-
-    def summarise(
-        self, taken: Sequence[Counted], plan: Design, share: tuple[float, float]
-    ) -> tuple[float | None, tuple[float, float]]:
-        """Return estimate and interval in the evaluator's own terms; `share` is the interval of the good share."""
-
-
 class SequentialTest(RunningTest):
     """A test of a share that stops at a boundary.
 
@@ -244,7 +224,7 @@ class SequentialTest(RunningTest):
     may fail. So both error rates hold whatever made trials missing.
     """
 
-    def __init__(self, name: str, plan: Design, rule: ShareRule, method: str) -> None:
+    def __init__(self, name: str, plan: Design, rule: "ShareEvaluator", method: str) -> None:
         super().__init__(name, plan.n_max)
         self.min_trials = plan.min_trials
         self._plan, self._rule, self._method = plan, rule, method
