@@ -59,10 +59,8 @@ from simeval.results.screen.report import run_text
 from simeval.results.text import (
     BaselineGate,
     Printable,
-    are_trusted,
     badness,
     combine,
-    decided,
     meets_gates,
     speaks_against,
 )
@@ -427,7 +425,7 @@ class SuiteResult(Printable, Sequence[ScenarioResult]):
     @property
     def outcome(self) -> Outcome:
         """The worst outcome of the scenarios that are not in quarantine."""
-        return decided(self.results)
+        return combine([each.outcome for each in self.results if each.decides])
 
     @property
     def rows(self) -> Rows:
@@ -445,7 +443,8 @@ class SuiteResult(Printable, Sequence[ScenarioResult]):
         "not_fail", none is a fail or an error. A run that is held against a baseline has to get through that, too. One
         whose judges failed their controls gets through none.
         """
-        return meets_gates(self.outcome, gate, self.run.baseline, trusted=are_trusted(self.results))
+        is_trusted = all(each.is_trusted for each in self.results if each.decides)
+        return meets_gates(self.outcome, gate, self.run.baseline, trusted=is_trusted)
 
     @property
     def guarantee(self) -> str:

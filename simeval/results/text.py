@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from simeval.core.conversation import transcript_lines
 from simeval.core.markdown import LONGEST_REPORT, fenced
@@ -160,23 +160,6 @@ def shown_outcome(outcome: str, reasons: Iterable[str]) -> str:
     return "undecided" if outcome == "inconclusive" and "suite_settled" in reasons else outcome
 
 
-class Deciding(Protocol):
-    """An item with an outcome that may decide that of the whole."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """Its outcome."""
-
-    @property
-    def decides(self) -> bool:
-        """Whether that counts."""
-
-
-def decided(found: Iterable[Deciding]) -> Outcome:
-    """Return the outcome of all that decides together."""
-    return combine([each.outcome for each in found if each.decides])
-
-
 def meets_gate(outcome: Outcome, gate: Gate) -> bool:
     """Return whether an outcome gets through a gate: "pass", it is one; "not_fail", it is no fail and no error."""
     return outcome == "pass" or (gate == "not_fail" and outcome == "inconclusive")
@@ -211,23 +194,6 @@ class BaselineGate:
     def against(self) -> tuple[str, ...]:
         """Why it is not met, a line for each requirement in the way."""
         return tuple(f"baseline: {row}" for row in self.rows if not row.met)
-
-
-class Rated(Protocol):
-    """A scenario that judges rated, and that may decide the outcome of the whole."""
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether no judge that failed its controls rated it."""
-
-    @property
-    def decides(self) -> bool:
-        """Whether its outcome counts."""
-
-
-def are_trusted(results: Iterable[Rated]) -> bool:
-    """Return whether no judge that failed its controls rated a scenario that decides."""
-    return all(each.is_trusted for each in results if each.decides)
 
 
 def meets_gates(outcome: Outcome, gate: Gate, baseline: BaselineGate | None, *, trusted: bool = True) -> bool:
