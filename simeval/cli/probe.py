@@ -20,7 +20,8 @@ from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.terminal import Color, Terminal, printable, terminal_of
 from simeval.errors import DefinitionError, SimevalError
 from simeval.suites.apps.named import app_of, name_of, secrets_of
-from simeval.suites.apps.remote_app import SHOWN, RemoteApp
+from simeval.suites.apps.protocol_app import ProtocolApp
+from simeval.suites.apps.remote_app import SHOWN
 from simeval.suites.cast import Cast
 from simeval.suites.files import SUFFIXES
 
@@ -83,12 +84,12 @@ def _show(app: Any, talks: Sequence[Talk], color: Color, redactor: Redactor) -> 
 
 def _parts(app: Any, talks: Sequence[Talk], proof: Proof) -> Iterator[tuple[str, str]]:
     handler = talks[0].handler
-    place = "" if isinstance(app, RemoteApp) else defined_at(handler.function)
+    place = "" if isinstance(app, ProtocolApp) else defined_at(handler.function)
     yield "app", f"{name_of(app)} ({place})" if place else name_of(app)
     first, *later = talks[0].turns
     if not first.sent:
         yield "sent", first.said
-    if not isinstance(app, RemoteApp):
+    if not isinstance(app, ProtocolApp):
         yield "given", ", ".join((*handler.places, *handler.names.values()))
     for name, text in first.sent.items():
         yield name, text[: 5 * SHOWN]

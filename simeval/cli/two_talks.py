@@ -22,7 +22,8 @@ from simeval.errors import AppError, AppNotAsked, AppUnusable
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.http_app import Ids, changed_id, ids_of
 from simeval.suites.apps.named import name_of
-from simeval.suites.apps.remote_app import Exchange, RemoteApp, Session
+from simeval.suites.apps.protocol_app import ProtocolApp
+from simeval.suites.apps.remote_app import Exchange, Session
 
 QUESTION = "Which code word did I give you?"
 WORDS = ("amber", "birch", "cobalt", "falcon", "garnet", "juniper", "lantern", "maple", "orchid", "saffron", "walnut")
@@ -74,14 +75,14 @@ class Talk:
         app = App(handler, line, anyio.CapacityLimiter(1), timeout_seconds)
         memory = Memory(app.first_state(0))
         session = app.open(Beginning(), memory, TrialScope())
-        remote = handler.function if isinstance(handler.function, RemoteApp) else None
+        remote = handler.function if isinstance(handler.function, ProtocolApp) else None
         given = session.held.session if remote is None else Session.of(memory.state).given
         talk = cls(word, handler, given, session)
         if remote is not None:
             session.held.handler = replace(handler, function=partial(talk._asked, remote))
         return talk
 
-    async def _asked(self, app: RemoteApp, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
+    async def _asked(self, app: ProtocolApp, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
         self._exchange = await app.exchange(messages, state)
         return self._exchange.answer()
 
@@ -94,7 +95,7 @@ class Talk:
             turn.problem = error.problem
         turn.seconds = turn.answer.seconds if turn.answer else perf_counter() - clock
         turn.exchange, state = self._exchange, self.session.memory.state
-        turn.session = Session.of(state) if isinstance(self.handler.function, RemoteApp) else None
+        turn.session = Session.of(state) if isinstance(self.handler.function, ProtocolApp) else None
         self.turns.append(turn)
 
     @property
@@ -113,7 +114,7 @@ async def held(app: Any, message: str, timeout_seconds: float) -> Sequence[Talk]
     handler, random = Handler.of(app), SystemRandom()
     line = AppLine(name_of(app), gate_of(2), outage_seconds=OUTAGE_SECONDS)
     words = [f"{word}-{random.randint(1000, 9999)}" for word in random.sample(WORDS, 2)]
-    async with app if isinstance(app, RemoteApp) else nullcontext():
+    async with app if isinstance(app, ProtocolApp) else nullcontext():
         talks = [Talk.opened(word, handler, line, timeout_seconds) for word in words]
         try:
             for first in (True, False):
@@ -148,7 +149,7 @@ class Proof:
         mixed = _mixed(talks)
         if mixed:
             kept, is_lost = "", False
-        is_sent = isinstance(talks[0].handler.function, RemoteApp)
+        is_sent = isinstance(talks[0].handler.function, ProtocolApp)
         none = "not sent: the request names no session" if is_sent else "not given: it takes the message alone"
         how = "; ".join(ties.values()) or none
         return cls("; ".join(filter(None, (how, kept))), mixed or _apart(talks), bool(mixed) or is_lost)

@@ -36,7 +36,7 @@ from simeval.models.registry import redactor_of
 from simeval.results.suite import ScenarioResult, SuiteResult
 from simeval.store.opening import open_journal
 from simeval.suites.apps.named import as_app, name_of
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.scenario import Expectation, ScenarioTest, by_case
 
 if TYPE_CHECKING:
@@ -402,8 +402,7 @@ def _scenarios_of(found: object, app_handler: object, where: str = "evaluate") -
 def _open(app_handler: object) -> AbstractAsyncContextManager[Any]:
     """Return a context that gives the app, held open if it is reached by a protocol; an agent is one."""
     app = as_app(app_handler)
-    is_open = isinstance(app, RemoteApp) and not isinstance(app, type)  # a class is refused where handlers are read
-    return app if is_open else nullcontext(app)
+    return app if isinstance(app, ProtocolApp) else nullcontext(app)
 
 
 def _journal(store: Path | str | Journal | None, must_exist: bool) -> Journal | None:

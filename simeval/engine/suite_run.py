@@ -57,7 +57,7 @@ from simeval.results.suite import ExpectationResult, RunRecord, ScenarioResult, 
 from simeval.results.text import combine
 from simeval.store.opening import as_database, load_run
 from simeval.suites.apps.named import as_app, session_warnings
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.planning import RequirementForecast, plan_suite, show_chance
 from simeval.suites.scenario import ScenarioTest
 
@@ -224,7 +224,7 @@ async def other_run(context: RunContext, simulation: Simulation) -> AsyncIterato
     require(settings.shard is None, "against an app: shard", found=settings.shard, do=do)
     recorder = Recorder(context.store, lambda: Heartbeat(seconds=context.meter.seconds()), context.stop.under_way)
     opened = as_app(app)
-    async with opened if isinstance(opened, RemoteApp) else nullcontext(opened) as handler, recorder:
+    async with opened if isinstance(opened, ProtocolApp) else nullcontext(opened) as handler, recorder:
         yield OtherRun(context, simulation.against(handler), recorder)
 
 

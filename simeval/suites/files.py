@@ -20,7 +20,7 @@ from simeval.errors import DefinitionError, SuiteFileError
 from simeval.models.protocol.prompt_texts import replaced_prompt
 from simeval.suites.apps.described_app import DescribedApp
 from simeval.suites.apps.named import import_from, load_object
-from simeval.suites.apps.remote_app import RemoteApp
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.cast import ESCALATE, ROLES, Cast, Place
 from simeval.suites.definitions import (
     ATTACKS,
@@ -368,7 +368,7 @@ def _with(defaults: Mapping[str, Any], scenario: Any, folder: Path) -> Any:
 
 def _named(value: object) -> str:
     """Return a setting as an error shows it; of an app that a file describes its name."""
-    return value.name if isinstance(value, RemoteApp) else repr(value)
+    return value.name if isinstance(value, ProtocolApp) else repr(value)
 
 
 def _clashes(files: Mapping[Path, _File]) -> Iterator[SuiteFileError]:

@@ -26,7 +26,7 @@ from simeval.core.network import Bound
 from simeval.core.serialization import opened
 from simeval.errors import DefinitionError, WorldError, said_of
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import AppFailure, RemoteApp
+from simeval.suites.apps.remote_app import AppFailure
 from simeval.suites.apps.streams import whole_of
 
 WHO = "the handler"
@@ -294,7 +294,7 @@ class Handler:
     def takes_parts(self) -> bool:
         """Whether it gets all parts of a message, also those that are no text, such as images."""
         function = self.function
-        if isinstance(function, RemoteApp):
+        if isinstance(function, ProtocolApp):
             return bool(getattr(function, "takes_parts", False))
         return "messages" in self.places
 
@@ -316,12 +316,12 @@ class Handler:
             return cls(maker.called, _is_async(maker.called), *_read(maker.signature, ()), maker)
         bound = function.keywords if isinstance(function, partial) else ()
         read = cls(function, _is_async(function), *_read(inspect.signature(function), bound))
-        if not isinstance(function, RemoteApp):
+        if not isinstance(function, ProtocolApp):
             return read
         return replace(
             read,
             leave=function.leave,
-            is_foreign=isinstance(function, ProtocolApp) and function.is_foreign,
+            is_foreign=function.is_foreign,
             may_block=False,
         )
 

@@ -21,7 +21,6 @@ from simeval.suites.apps.asgi import is_asgi, path_of_chat
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_request import KEY, KEY_TEMPLATE
 from simeval.suites.apps.protocol_app import ProtocolApp
-from simeval.suites.apps.remote_app import RemoteApp
 
 _PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
 _FAMILY = re.compile(r"(gpt|claude|gemini|gemma|mistral|llama|command|deepseek|qwen|grok|phi)", re.IGNORECASE)
@@ -194,7 +193,7 @@ def session_warnings(apps: Sequence[object], turns: int) -> list[str]:
 
 def name_of(handler: Callable[..., Any]) -> str:
     """Return the name that reports show for a function, or for an app that is reached by a protocol."""
-    if isinstance(handler, RemoteApp) and not isinstance(handler, type):
+    if isinstance(handler, ProtocolApp):
         return handler.name
     module = str(getattr(handler, "__module__", None) or type(handler).__module__)
     called = getattr(handler, "__qualname__", None)

@@ -14,14 +14,14 @@ Everything that talks to an app raises AppFailure with one of the last four. Not
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from errno import ECONNREFUSED, EHOSTUNREACH, ENETUNREACH
 from socket import gaierror
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 from uuid import uuid4
 
-from simeval.core.conversation import AppResponse, ChatMessage
+from simeval.core.conversation import AppResponse
 from simeval.core.network import cause_of, new_traceparent
 from simeval.core.waits import seconds_of
 
@@ -194,30 +194,6 @@ class Exchange:
         if self.response is None:
             raise self.failure or AppFailure("no answer")
         return self.response
-
-
-@runtime_checkable
-class RemoteApp(Protocol):
-    """An app that is reached by a protocol. It is held open, as an async context manager, while it is evaluated."""
-
-    @property
-    def name(self) -> str:
-        """The name in reports."""
-
-    async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
-        """Send the messages of a conversation, the last of them new, and return the exchange."""
-
-    async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
-        """Answer. Raises AppFailure."""
-
-    async def leave(self, state: Mapping[str, Any]) -> None:
-        """Close the open line of this state's conversation, which is over."""
-
-    async def __aenter__(self) -> "RemoteApp":
-        """Open it; several may."""
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close it, when the last has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.command_app import CommandApp
 from simeval.suites.apps.http_app import HttpApp
 from simeval.suites.apps.named import app_of
-from simeval.suites.apps.remote_app import AppFailure, RemoteApp
+from simeval.suites.apps.protocol_app import ProtocolApp
+from simeval.suites.apps.remote_app import AppFailure
 from tests.support.http_apps import HTML, WebApp, web_app
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
@@ -27,7 +28,7 @@ async def server() -> AsyncIterator[WebApp]:
         yield served
 
 
-async def said(app: RemoteApp, messages: list[ChatMessage] = HELLO) -> str:
+async def said(app: ProtocolApp, messages: list[ChatMessage] = HELLO) -> str:
     """Return what an app answers."""
     async with app:
         return (await app(messages, {})).response
