@@ -26,7 +26,7 @@ from simeval.core.validation import require_whole
 from simeval.errors import DefinitionError
 from simeval.extras.populations.axes import AXES, UNKNOWN
 from simeval.extras.populations.goals import EACH_SIDE, Goal, goals_of
-from simeval.extras.populations.habits import Habits, Spelling, habits_of
+from simeval.extras.populations.habits import Habits, habits_of, slips_in
 from simeval.stats.binomial import clopper_pearson
 from simeval.suites.script import UserMix, UserPersona
 
@@ -152,8 +152,8 @@ def fit_users(conversations: Iterable[Conversation], *, most_personas: int = MOS
 
 def read_habits(conversations: Sequence[Conversation]) -> list[Habits]:
     """Return how the users of conversations write, without those who wrote no word."""
-    spelling = Spelling.of(message.content for each in conversations for message in each.messages)
-    return [habits for each in conversations if (habits := habits_of(each, spelling)) is not None]
+    slips = slips_in(message.content for each in conversations for message in each.messages)
+    return [habits for each in conversations if (habits := habits_of(each, slips)) is not None]
 
 
 def _persona(name: str, middle: tuple[str, ...], people: Sequence[Habits], *, of: int) -> FittedPersona:

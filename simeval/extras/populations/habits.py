@@ -10,7 +10,7 @@ changed places, is taken for a slip of that. A rare word may be so by mistake.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -64,19 +64,12 @@ _CONTRACTED = re.compile(r"\b\w+'(?:s|m|re|ve|ll|d|t)\b")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", "؟", ":")
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """The slips that there are in some logs."""
-
-    slips: frozenset[str]
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> "Spelling":
-        """Return the slips of these texts."""
-        counts = Counter(word for text in texts for word in words(text))
-        common = [word for word, count in counts.items() if count >= COMMON and _is_looked_at(word)]
-        rare = [word for word, count in counts.items() if count <= RARE and _is_looked_at(word)]
-        return cls(frozenset(word for word in rare if _is_slip(word, common)))
+def slips_in(texts: Iterable[str]) -> frozenset[str]:
+    """Return the slips that there are in the texts of some logs."""
+    counts = Counter(word for text in texts for word in words(text))
+    common = [word for word, count in counts.items() if count >= COMMON and _is_looked_at(word)]
+    rare = [word for word, count in counts.items() if count <= RARE and _is_looked_at(word)]
+    return frozenset(word for word in rare if _is_slip(word, common))
 
 
 def _is_looked_at(word: str) -> bool:
@@ -105,7 +98,7 @@ class Habits:
     messages: int
 
 
-def habits_of(conversation: Conversation, spelling: Spelling) -> Habits | None:
+def habits_of(conversation: Conversation, known_slips: Collection[str]) -> Habits | None:
     """Return how the user of a conversation writes; None if the user wrote no word."""
     said = [message.content for message in conversation.messages if message.role == "user" and words(message.content)]
     if not said:
@@ -119,7 +112,7 @@ def habits_of(conversation: Conversation, spelling: Spelling) -> Habits | None:
         "formality": _formality(typed),
         "tone": _tone(typed),
         "typing": _typing(said),
-        "proficiency": _proficiency(typed, spelling),
+        "proficiency": _proficiency(typed, known_slips),
         "courtesy": _courtesy(typed),
     }
     return Habits(tuple(found[axis.name] for axis in AXES), length, len(said))
@@ -161,9 +154,9 @@ def _is_shouted(text: str) -> bool:
     return len(letters) >= _LEAST_CAPITALS and all(letter.isupper() for letter in letters)
 
 
-def _proficiency(typed: Sequence[str], spelling: Spelling) -> str:
+def _proficiency(typed: Sequence[str], known_slips: Collection[str]) -> str:
     written = [word for text in typed for word in words(text)]
-    slips = sum(word in spelling.slips or _BARE.fullmatch(word) is not None for word in written)
+    slips = sum(word in known_slips or _BARE.fullmatch(word) is not None for word in written)
     if not slips:
         return "correct"
     return "many slips" if slips >= _MANY_SLIPS * len(written) and slips > 1 else "few slips"

@@ -5,9 +5,9 @@ import pytest
 from simeval import Conversation, Message
 from simeval.core.setting_field import WritingStyleAxes
 from simeval.extras.populations.axes import AXES
-from simeval.extras.populations.habits import Spelling, habits_of
+from simeval.extras.populations.habits import habits_of, slips_in
 
-NO_SLIPS = Spelling(frozenset())
+NO_SLIPS = frozenset[str]()
 NAMES = [axis.name for axis in AXES]
 
 
@@ -74,9 +74,9 @@ def test_slips_are_rare_words_that_are_common_ones_but_for_a_letter() -> None:
     common = ["delivery address refund reservation"] * 20
     rare = ["delivrey adress refunds reservation", "reservations", "elephant"]
 
-    spelling = Spelling.of([*common, *rare])
+    spelling = slips_in([*common, *rare])
 
-    assert spelling.slips == {"delivrey", "adress"}
+    assert spelling == {"delivrey", "adress"}
 
 
 def test_axes_that_styles_have_say_what_styles_say() -> None:
