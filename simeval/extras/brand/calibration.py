@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import isnan, nan
 from pathlib import Path
@@ -289,17 +289,8 @@ def _interval(found: Separation) -> list[float | None]:
 
 def encode_separation(found: Separation) -> dict[str, Any]:
     """Return a separation in the form of the report."""
-    return {
-        "roc_auc": found.auc,
-        "interval": _interval(found),
-        "turns": found.turns,
-        "on_brand": found.on_brand,
-        "sessions": found.sessions,
-        "threshold": found.threshold,
-        "precision": found.precision,
-        "recall": found.recall,
-        "accuracy": found.accuracy,
-    }
+    others = {name: value for name, value in asdict(found).items() if name not in ("auc", "low", "high")}
+    return {"roc_auc": found.auc, "interval": _interval(found), **others}
 
 
 @exit_status

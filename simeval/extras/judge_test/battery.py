@@ -98,13 +98,7 @@ class JudgeTestResult:
             {**asdict(each), "share": each.share, "interval": list(each.interval), "outcome": each.outcome}
             for each in self.checks
         ]
-        return {
-            "judge": self.judge,
-            "passed": self.passed,
-            "checks": checks,
-            "calls": self.calls,
-            "tokens": self.tokens,
-        }
+        return {**asdict(self), "passed": self.passed, "checks": checks}
 
 
 def _row(each: CheckResult) -> str:
