@@ -137,7 +137,7 @@ def require_apart(outputs: Mapping[str, str | None]) -> None:
     named = [(option, path) for option, path in outputs.items() if path is not None]
     for number, (option, path) in enumerate(named):
         for other, same in named[:number]:
-            if path == same or ("-" not in (path, same) and _is_same(Path(path), Path(same))):
+            if path == same or ("-" not in (path, same) and are_same(Path(path), Path(same))):
                 do = "give each a file of its own"
                 raise DefinitionError(option, found=f"{path!r} is where {other} is written", do=do)
 
@@ -153,7 +153,7 @@ def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
     if path.startswith("-"):
         do = f"name a file behind the option before it, or write it as ./{path}"
         raise DefinitionError(f"file {path!r}", found="this looks like an option", do=do)
-    if any(_is_same(target, Path(each)) for each in read if each and isinstance(each, str | Path)):
+    if any(are_same(target, Path(each)) for each in read if each and isinstance(each, str | Path)):
         do = "name another file for what is written"
         raise DefinitionError(f"file {path!r}", found="this file is read by the same command", do=do)
     is_new = not target.exists()
@@ -169,6 +169,6 @@ def require_writable(path: str | None, *, read: Iterable[object] = ()) -> None:
         ) from error
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def are_same(one: Path, other: Path) -> bool:
     """Return whether two paths are one file, whether it is there or not."""
     return one.absolute() == other.absolute() or (one.exists() and other.exists() and one.samefile(other))

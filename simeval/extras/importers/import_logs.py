@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from simeval.cli.output import exit_status, require_writable, say, show
+from simeval.cli.output import are_same, exit_status, require_writable, say, show
 from simeval.core.row_files import JSON_LINES
 from simeval.core.terminal import PLAIN, room_of
 from simeval.datasets.dataset import Dataset, Example, check_dataset, own_ids
@@ -102,7 +102,7 @@ def _target(files: Sequence[Path], out: Path | None, name: str | None) -> Path:
     if out is None and name is not None and Path(name).name != name:
         raise DefinitionError("--name", found=f"{name!r} is no name of a file", do="name another, or give --out")
     target = out or files[0].with_name(f"{name or plain_name(files[0])}{ENDING}")
-    if any(target.resolve() == path.resolve() or (target.exists() and _is_same(target, path)) for path in files):
+    if any(are_same(target, path) for path in files):
         raise DefinitionError(f"--out {str(target)!r}", found="it is a file that is read", do="name another")
     if not target.name.lower().removesuffix(".gz").endswith(JSON_LINES):
         raise DefinitionError(f"--out {str(target)!r}", found="a dataset is JSON lines", do="name a file *.jsonl")
@@ -135,10 +135,6 @@ def _fitted(dataset: Dataset) -> _Users:
     rests_on = f"{fitted.dialogues:,} conversations" + f", {fitted.left_out:,} without a word" * bool(fitted.left_out)
     labels = ["users", *[""] * (len(shown) - 1)]
     return _Users(users_text(fitted), [*zip(labels, shown, strict=True), ("fitted to", rests_on)])
-
-
-def _is_same(target: Path, path: Path) -> bool:
-    return path.exists() and target.samefile(path)
 
 
 def _joined(logs: Sequence[ImportedLog]) -> Iterator[Example]:
