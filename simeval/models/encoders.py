@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from math import hypot, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio.to_thread
 
@@ -49,11 +49,14 @@ class LocalModel:
         raise NotImplementedError
 
 
-async def load_local(*models: object) -> None:
-    """Load those of the models that are on this machine. Raises ModelUnusable where one cannot be loaded."""
-    for model in models:
-        if isinstance(model, LocalModel):
-            await model.load()
+class LoadsModels:
+    """A scorer that loads the models on this machine among its attributes before the first trial."""
+
+    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Load them. Raises ModelUnusable where one cannot be loaded."""
+        for held in vars(self).values():
+            if isinstance(held, LocalModel):
+                await held.load()
 
 
 def local_encoder(path_or_name: str) -> TextEncoder:

@@ -14,7 +14,7 @@ from simeval.errors import DefinitionError
 from simeval.extras.brand.persona import TONES, Persona, as_persona
 from simeval.extras.brand.sessions import measured_in, require_weights, responses_of, session_mean, shares_of, weighted
 from simeval.extras.brand.traits import TraitsModel, load_traits, traits_of
-from simeval.models.encoders import MINILM, Encoding, TextEncoder, encoder_name, load_local, text_encoder, unit_vectors
+from simeval.models.encoders import MINILM, Encoding, LoadsModels, TextEncoder, encoder_name, text_encoder, unit_vectors
 from simeval.scorers.base import ColumnScorer
 from simeval.scorers.text.phrases import Phrases, read
 
@@ -28,7 +28,7 @@ MOST_REASONS = 5  # of a traits model, shown for a response
 
 
 @dataclass(kw_only=True, eq=False)
-class Authenticity(ColumnScorer):
+class Authenticity(LoadsModels, ColumnScorer):
     """How much the responses of a session are in the voice of `persona`, from 0 to 1: the mean over the responses.
 
     A response's score is the mean, by `weights`, of its style (the greatest cosine to an example of the persona, by
@@ -79,10 +79,6 @@ class Authenticity(ColumnScorer):
     def shares(self) -> Mapping[str, float]:
         """The weights of the parts that are measured; they sum to 1."""
         return self._shares
-
-    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local encoder before the first trial. Raises ModelUnusable if it cannot be loaded."""
-        await load_local(self._encoder)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, Any]:
         """Return the score, its parts, their weights, and all findings in each response.

@@ -9,7 +9,7 @@ from simeval.core.settings import ALPHA
 from simeval.core.trial import Estimate, Scored
 from simeval.core.validation import is_number, require, require_one_of
 from simeval.extras.brand.sessions import measured_in, responses_of, session_mean
-from simeval.models.encoders import MINILM, Encoding, TextEncoder, encoder_name, load_local, text_encoder, unit_vectors
+from simeval.models.encoders import MINILM, Encoding, LoadsModels, TextEncoder, encoder_name, text_encoder, unit_vectors
 from simeval.scorers.base import ColumnScorer
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ WIDEST: Mapping[Spread, float] = {"pairwise": 1.0, "documented": 0.5}
 
 
 @dataclass(kw_only=True, eq=False)
-class Stability(ColumnScorer):
+class Stability(LoadsModels, ColumnScorer):
     """One minus how far the responses of a session are apart, as a share of `widest`; 1 if they are all the same.
 
     "pairwise" measures the mean cosine distance of any two responses (0: the same direction, 1: unrelated).
@@ -55,10 +55,6 @@ class Stability(ColumnScorer):
         usable = self.widest is None or (is_number(self.widest) and 0 < self.widest <= 2)
         require(usable, f"{where}: widest", found=self.widest, do="give a distance above 0, up to 2")
         self._encoder = text_encoder(self.encoder, where)
-
-    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local encoder before the first trial. Raises ModelUnusable if it cannot be loaded."""
-        await load_local(self._encoder)
 
     async def score(self, output: Any = None, conversation: Any = None) -> dict[str, Any]:
         """Return the result of `measured`. Raises ValueError if the app sent no text, and the encoder's errors."""

@@ -1,6 +1,6 @@
 """Embedding similarity: how near the output is to a reference in the space of an embedding model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from simeval.core.direction import BoundsByPath
 from simeval.core.validation import is_number, require
 from simeval.errors import DefinitionError
-from simeval.models.encoders import LOCAL_PREFIX, MINILM, LocalModel, TextEncoder, load_local, local_encoder
+from simeval.models.encoders import LOCAL_PREFIX, MINILM, LoadsModels, LocalModel, TextEncoder, local_encoder
 from simeval.models.kinds import Embedding
 from simeval.models.protocol.model import Encoder, Model, ModelKind
 from simeval.models.providers.embedding import EmbeddingRequest, TwoVectors
@@ -19,7 +19,7 @@ from simeval.scorers.llm.graded import needed, whole_text
 
 
 @dataclass(kw_only=True, eq=False)
-class EmbeddingSimilarity(ModelScorer):
+class EmbeddingSimilarity(LoadsModels, ModelScorer):
     """The cosine between the embeddings of the output and of the `reference`, and whether it is at least `threshold`.
 
     `model` is a LiteLLM embedding model, "openai-compatible/NAME", a transformers encoder on this machine as "minilm",
@@ -60,10 +60,6 @@ class EmbeddingSimilarity(ModelScorer):
 
     def bind(self, callers: Callers) -> Scorer:
         return self if self._local is not None else super().bind(callers)
-
-    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local model before the first trial. Raises ModelUnusable if it cannot be loaded."""
-        await load_local(self._local)
 
     async def score(self, output: Any, reference: Any) -> dict[str, Any]:
         """Return {"similarity_score": from -1 to 1, "is_similar": bool}.

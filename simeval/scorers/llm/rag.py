@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from simeval.core.direction import COUNT, UNIT, BoundsByPath, by_path
 from simeval.core.validation import is_number, require, require_whole
-from simeval.models.encoders import MINILM, Encoding, TextEncoder, load_local, text_encoder, unit_vectors
+from simeval.models.encoders import MINILM, Encoding, LoadsModels, TextEncoder, text_encoder, unit_vectors
 from simeval.scorers.llm.base import Entities, ModelScorer, OneToFive, Quality, Questions, rulings_of
 from simeval.scorers.llm.graded import RULINGS, Graded, as_text, needed, whole_text
 from simeval.scorers.llm.judge import at_once
@@ -137,7 +137,7 @@ Answer with a JSON object: {"reasoning": a brief explanation, "grade": "poor", "
 
 
 @dataclass(kw_only=True, eq=False)
-class ResponseRelevancy(Graded):
+class ResponseRelevancy(LoadsModels, Graded):
     """How much the output answers the `input`: the mean cosine of the input to questions that the output would answer.
 
     A model writes `questions` questions that the output answers, and decides whether the output is `noncommittal`,
@@ -165,10 +165,6 @@ Answer with a JSON object: {"noncommittal": true or false, "questions": [text, .
         super().__post_init__()
         require_whole(self.questions, f"scorer {self.name}: questions")
         self._encoder = text_encoder(self.encoder, f"scorer {self.name}")
-
-    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local encoder before the first trial. Raises ModelUnusable if it cannot be loaded."""
-        await load_local(self._encoder)
 
     async def score(self, output: Any, input: Any, seed: int = 0, **columns: Any) -> dict[str, Any]:
         """Return {"response_relevancy": from -1 to 1, "noncommittal": bool, "questions": list of str}.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from simeval.errors import DefinitionError
 from simeval.extras.local.service import LocalClassifier, classifier
-from simeval.models.encoders import load_local
+from simeval.models.encoders import LoadsModels
 from simeval.scorers.base import Gauge
 from simeval.scorers.llm.graded import needed, whole_text
 
@@ -93,7 +93,7 @@ def mean_of(pieces: Sequence[Piece]) -> dict[str, float]:
 
 
 @dataclass(kw_only=True, eq=False)
-class ClassProbability(Gauge):
+class ClassProbability(LoadsModels, Gauge):
     """The probability that `model` gives the class called `label`: a hub name, a folder, or an object with `classify`.
 
     The class is found by its name, whatever its case, never by its position. A text longer than the model reads at
@@ -110,10 +110,6 @@ class ClassProbability(Gauge):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._asked = as_classifier(self.model, f"scorer {self.name}")
-
-    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local model before the first trial. Raises ModelUnusable if it cannot be loaded."""
-        await load_local(self._asked)
 
     async def score(self, output: Any) -> dict[str, Any]:
         """Return the probability, the `label`, the `distribution` of that window, the `windows` and the `model`.

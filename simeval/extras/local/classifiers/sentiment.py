@@ -26,7 +26,7 @@ from simeval.extras.local.classifiers.base import (
 from simeval.extras.local.classifiers.checks import ScoreConsistency, ScoreMatch
 from simeval.extras.local.service import LocalClassifier, service
 from simeval.extras.local.vader import require_lexicon, shares_of, windows_of
-from simeval.models.encoders import MINILM, load_local
+from simeval.models.encoders import MINILM, LoadsModels
 from simeval.scorers.base import Gauge
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _ranks(labels: Sequence[str], pattern: re.Pattern[str]) -> list[int]:
 
 
 @dataclass(kw_only=True, eq=False)
-class SentimentScorer(Gauge):
+class SentimentScorer(LoadsModels, Gauge):
     """How positive a text is, from -1 to 1, and `spread`, which separates a torn text from a neutral one.
 
     `model` is a sequence classifier's hub name or folder, an object with `classify`, "embedded" (five classes on
@@ -144,10 +144,6 @@ class SentimentScorer(Gauge):
             require_lexicon()
         else:
             self._asked = embedded() if self.model == EMBEDDED else as_classifier(self.model, where)
-
-    async def prepare(self, columns: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Load a local model before the first trial. Raises ModelUnusable if it cannot be loaded."""
-        await load_local(self._asked)
 
     async def score(self, output: Any) -> dict[str, Any]:
         """Return {"sentiment", "spread", "distribution", "label_map", "windows", "truncated", "model"}.
