@@ -18,6 +18,7 @@ holds every text: one that cannot be held is made readable in its column, and is
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -180,8 +181,14 @@ Index("feedback_by_run", FEEDBACK.c.run_id)
 Index("feedback_by_dataset", FEEDBACK.c.dataset)
 
 
-def _add_labelling(connection: Connection) -> None:
-    METADATA.create_all(connection, tables=[DATASETS, EXAMPLES, FEEDBACK], checkfirst=False)
+def _executing(*statements: str) -> Callable[[Connection], None]:
+    """Return the migration that these statements are."""
+
+    def migrate(connection: Connection) -> None:
+        for each in statements:
+            connection.exec_driver_sql(each)
+
+    return migrate
 
 
 def _add_metadata(connection: Connection) -> None:
@@ -197,10 +204,6 @@ def _add_starts(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[STARTS, CUTS, SET_ASIDE], checkfirst=False)
 
 
-def _add_controls(connection: Connection) -> None:
-    METADATA.create_all(connection, tables=[CONTROLS], checkfirst=False)
-
-
 def _add_labellers(connection: Connection) -> None:
     if "labeller" in {column["name"] for column in inspect(connection).get_columns(FEEDBACK.name)}:
         return  # an earlier step has just made the table, as it is now
@@ -208,38 +211,17 @@ def _add_labellers(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE feedback ADD COLUMN inclusion DOUBLE PRECISION")
 
 
-def _add_examples(connection: Connection) -> None:
-    connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN example TEXT")
-
-
-def _add_licences(connection: Connection) -> None:
-    METADATA.create_all(connection, tables=[LICENCES])
-
-
-def _add_near_misses(connection: Connection) -> None:
-    connection.exec_driver_sql("ALTER TABLE rubrics ADD COLUMN near_misses TEXT")
-
-
-def _pass(_: Connection) -> None:
-    """Change nothing."""
-
-
-def _drop_queue(connection: Connection) -> None:
-    for name in ("assignments", "allowances"):
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
-
-
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (  # from version 1 to 2, and so on
-    _add_labelling,
+    partial(METADATA.create_all, tables=[DATASETS, EXAMPLES, FEEDBACK], checkfirst=False),
     _add_metadata,
     _add_starts,
-    _add_controls,
-    _pass,  # which once added the tables of a queue
+    partial(METADATA.create_all, tables=[CONTROLS], checkfirst=False),
+    _executing(),  # which once added the tables of a queue
     _add_labellers,
-    _add_examples,
-    _drop_queue,
-    _add_licences,
-    _add_near_misses,
+    _executing("ALTER TABLE trials ADD COLUMN example TEXT"),
+    _executing("DROP TABLE IF EXISTS assignments", "DROP TABLE IF EXISTS allowances"),
+    partial(METADATA.create_all, tables=[LICENCES]),
+    _executing("ALTER TABLE rubrics ADD COLUMN near_misses TEXT"),
 )
 VERSION = 1 + len(MIGRATIONS)
 
