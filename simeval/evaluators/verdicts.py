@@ -154,11 +154,6 @@ def unlabelled(verdict: Verdict, labels: int) -> Verdict:
     )
 
 
-def _show_small(chance: float) -> str:
-    """Write a small chance as a percentage, never as nothing."""
-    return "under 0.1%" if chance < 0.0005 else f"{100 * chance:.2g}%"
-
-
 def decide(p_pass: float, p_fail: float, alpha: float) -> Outcome:
     """Return the outcome of two opposite tests at the level alpha."""
     limit = alpha * (1 + ROUNDING)
@@ -202,7 +197,8 @@ def _explain_share(
         why = "the missing trials count against both sides, so neither is proven"
         return "budget_exhausted", f"{seen}; {why}", why
     if ended == "boundary" and chance_left:
-        why = f"a pass had become too unlikely ({_show_small(chance_left)}), so the run stopped; {way_out(rate)}"
+        shown = "under 0.1%" if chance_left < 0.0005 else f"{100 * chance_left:.2g}%"
+        why = f"a pass had become too unlikely ({shown}), so the run stopped; {way_out(rate)}"
         return "pass_unlikely", f"{seen}: {why}", why
     if ended == "boundary":
         why = f"with at most {counted_of(n_max, 'trial')} it can no longer be proven, so the run stopped; "

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from simeval.core.run_records import Cut, Heartbeat, Usage, total
 from simeval.core.serialization import Json
@@ -47,14 +47,11 @@ def apply_cut(connection: Connection, backend: Backend, run_id: str, cut: Cut) -
         return
     aside = _set_aside(connection, run_id, at, attempt=len(before))
     for table in (STARTS, SCORES, JUDGEMENTS, MESSAGES, TRIALS):
-        connection.execute(delete(table).where(*_from(table, run_id, at)))
+        is_later = (table.c.run_id == run_id, table.c.scenario == at.scenario, table.c.trial >= at.index)
+        connection.execute(delete(table).where(*is_later))
     kept = row(CUTS, run_id=run_id, scenario=at.scenario, trial=at.index, set_aside=len(aside))
     found = rows_of_conversations(run_id, [cut_off(at)])
     backend.write(connection, {SET_ASIDE: aside, CUTS: [kept], **found})
-
-
-def _from(table: Table, run_id: str, at: Trial) -> list[ColumnElement[bool]]:
-    return [table.c.run_id == run_id, table.c.scenario == at.scenario, table.c.trial >= at.index]
 
 
 def _set_aside(connection: Connection, run_id: str, at: Trial, *, attempt: int) -> list[Row]:

@@ -9,7 +9,6 @@ from math import isfinite
 from typing import Any
 
 from simeval.core.serialization import Json, plain
-from simeval.core.trial import Chart
 from simeval.results.document import ExpectationDocument, Requirement, ScenarioDocument
 from simeval.results.html.charts import Node, histogram, region_chart, region_key
 from simeval.results.html.heads import picture_of
@@ -78,20 +77,20 @@ def about_of(
     keys = [(each.rubric or {}).get("key", "") for each in expectations]
     return {
         "labels": labels,
-        "charts": [_charts(each) for each in expectations],
+        "charts": [
+            [_chart(each, verdict, with_scores=not place) for place, verdict in enumerate(each.verdicts)]
+            for each in expectations
+        ],
         "rubrics": [(rubrics or {}).get(key, {}) for key in keys],
     }
-
-
-def _charts(expectation: ExpectationDocument) -> list[Json]:
-    return [_chart(expectation, each, with_scores=not place) for place, each in enumerate(expectation.verdicts)]
 
 
 def _chart(expectation: ExpectationDocument, verdict: Requirement, *, with_scores: bool) -> Json:
     """Draw the interval of a verdict, the way to it, and how the scores it is of are spread."""
     chart = None if verdict.against else verdict.chart  # of pairs, misses alone are uninformative
     said = way(chart, verdict) if chart else ""
-    region: Node | None = region_chart(chart, label=said) if chart and _is_measured(chart) else None
+    is_measured = chart is not None and any(each is not None for each in chart.met)
+    region: Node | None = region_chart(chart, label=said) if chart and is_measured else None
     scores = [each for each in expectation.scores if each is not None and isfinite(each)]
     spread = (
         histogram(scores, verdict.is_met_by, label=f"{len(scores)} scores of {expectation.label}")
@@ -101,10 +100,6 @@ def _chart(expectation: ExpectationDocument, verdict: Requirement, *, with_score
     key = region_key(chart, region) if chart and region else []
     interval = picture_of(expectation.label, verdict)
     return {"interval": interval, "region": region, "key": key, "said": said if region else "", "scores": spread}
-
-
-def _is_measured(chart: Chart) -> bool:
-    return any(each is not None for each in chart.met)
 
 
 class _Writer:

@@ -122,11 +122,8 @@ def _standing(outline: TrialResult, required: Sequence[Required]) -> _Standing:
 
 def _stands(groups: Sequence[str], states: Sequence[str]) -> dict[str, Any]:
     """Return the known data of a trial before its messages are read."""
-    return {"reason": "; ".join(groups), "groups": groups, "worst": _is_against(states), "states": states}
-
-
-def _is_against(states: Sequence[str]) -> bool:
-    return MISSED in states or MISSING in states
+    is_against = MISSED in states or MISSING in states
+    return {"reason": "; ".join(groups), "groups": groups, "worst": is_against, "states": states}
 
 
 def _groups(outline: TrialResult, required: Sequence[Required], states: Sequence[str]) -> Iterator[str]:

@@ -138,17 +138,14 @@ def worst_lines(scenario: ScenarioDocument, terminal: Terminal, *, known: str = 
     Its error is left out if it is `known`, or shown with a requirement.
     """
     found = (each for each in scenario.expectations if each.outcome == scenario.outcome and each.worst is not None)
-    known = " ".join([known, *(one_line(why) for each in scenario.expectations for why in _whys(each))])
+    verdicts = [verdict for each in scenario.expectations for verdict in each.verdicts]
+    known = " ".join([known, *(one_line(verdict.why) for verdict in verdicts if verdict.why)])
     trials = scenario.by_index()
     for expectation in found:
         trial = trials.get(-1 if expectation.worst is None else expectation.worst)
         if trial is not None and (trial.conversation.responses or scenario.outcome != "error"):
             return _worst(trial, scenario.scores(trial).get(expectation.label), terminal, known)
     return []
-
-
-def _whys(expectation: ExpectationDocument) -> Iterator[str]:
-    return (verdict.why for verdict in expectation.verdicts if verdict.why)
 
 
 def is_known(failure: str, known: str) -> bool:
@@ -292,11 +289,8 @@ def told_of(page: RunDocument) -> list[str]:
     judges = {judge: None for each in page.scenarios for one in each.expectations for judge in one.distrusted}
     ended = [f"the run ended early: {one_line(page.stopped)}"] if page.stopped else []
     wrong = [f"{' and '.join(judges)} failed the controls, so its ratings prove no pass"] if judges else []
-    return [f"{counted}{accepted}", *wrong, *ended, *_gates_told(page), *filter(None, quarantines)]
-
-
-def _gates_told(page: RunDocument) -> list[str]:
-    return [] if page.baseline is None else [gates_told(meets_gate(page.outcome, page.gate), page.baseline)]
+    gates = [] if page.baseline is None else [gates_told(meets_gate(page.outcome, page.gate), page.baseline)]
+    return [f"{counted}{accepted}", *wrong, *ended, *gates, *filter(None, quarantines)]
 
 
 def was_measured(page: Document) -> bool:
