@@ -100,7 +100,7 @@ def json_objects(path: Path, *, do: str = WHAT_TO_WRITE) -> Iterator[tuple[str, 
 
 
 def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Return the cells of each row of a file that has any, its header among them, with the line it begins at.
+    """Return the cells of each row that is not empty, its header among them, with the line it begins at.
 
     The default `delimiter` is the commonest in the first line: a comma, a semicolon or a tab. If `strict`, quotes that
     do not fit are an error. Raises DefinitionError with the line.
@@ -112,7 +112,7 @@ def csv_rows(path: Path, *, delimiter: str | None = None, strict: bool = True) -
     number = 1
     try:
         for cells in reader:
-            if cells:
+            if any(map(str.strip, cells)):
                 yield number, cells
             number = reader.line_num + 1
     except csv.Error as error:

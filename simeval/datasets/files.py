@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
@@ -236,16 +236,16 @@ def read_dataset(
 ) -> Dataset:
     """Read a dataset from a file: JSON lines (.jsonl), .json, .csv, .tsv or .parquet.
 
-    CSV may have semicolons or tabs for commas, and its values stay texts. Tables have a header; all but .parquet may be
-    .gz, too. `name` is by default that of the file; rows and the other arguments are as in `dataset_of`. The file is
-    read again each time the dataset is iterated, and must stay as it is.
+    CSV may have semicolons or tabs for commas; its values stay texts, but an empty reference is none. Tables have a
+    header; all but .parquet may be .gz, too. `name` is by default that of the file; rows and the other arguments are as
+    in `dataset_of`. The file is read again each time the dataset is iterated, and must stay as it is.
 
     Raises DefinitionError naming the line and the field of the first mistake.
     """
     require_file(path, "dataset")
     file = _File.of(Path(path))
     fields = fields_of(kind, inputs, outputs, recorded)
-    source = _Source(file.rows, fields, file.place)
+    source = _Source(file.rows, replace(fields, of_csv=file.form in DELIMITERS), file.place)
     return check_dataset(
         source, name=name or file.path.name.split(".")[0], kind=kind, where=lambda _: f"{file.place} {source.number}"
     )

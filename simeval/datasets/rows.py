@@ -42,13 +42,14 @@ _WRITTEN_AS_TEXT = (date, datetime, time, timedelta, UUID, PurePath)
 class Fields:
     """Which columns of flat rows are inputs, which reference outputs, and which recorded answers.
 
-    None means not given. Naming inputs or outputs declares the rows flat.
+    None means not given. Naming inputs or outputs declares the rows flat. `of_csv` reads an empty reference as none.
     """
 
     kind: Kind | None = None
     inputs: tuple[str, ...] | None = None
     outputs: tuple[str, ...] | None = None
     recorded: str | None = None
+    of_csv: bool = False
 
     @property
     def are_flat(self) -> bool:
@@ -272,7 +273,7 @@ def _flat(row: Row, fields: Fields, where: str) -> Example:
         raise DefinitionError(where, found=found, do=f"the columns are {', '.join(row) or 'none'}{name_it}")
     example = Example(
         inputs={name: row[name] for name in inputs},
-        outputs={name: row[name] for name in outputs},
+        outputs={name: None if fields.of_csv and not row[name].strip() else row[name] for name in outputs},
         metadata={name: value for name, value in row.items() if name not in (*inputs, *outputs, *own, fields.recorded)},
         **_marks(row, own, where),
     )
