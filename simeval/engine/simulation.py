@@ -232,11 +232,9 @@ class Conversations:
 
     @property
     def notes(self) -> Sequence[str]:
-        function = self.dialogue.app.handler.function
-        doubts = (self.mixing.found if self.mixing else "", function.doubt if isinstance(function, ProtocolApp) else "")
         return (
-            *map(self.dialogue.clean, filter(None, doubts)),
-            *self.dialogue.app.left.notes,
+            *([self.dialogue.clean(self.mixing.found)] if self.mixing and self.mixing.found else []),
+            *self.dialogue.notes,
             *(self.auditor.notes if self.auditor else ()),
         )
 

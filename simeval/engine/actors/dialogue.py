@@ -41,6 +41,7 @@ from simeval.models.protocol.prompts import UserTurn
 from simeval.scorers.base import Scorer
 from simeval.scorers.conditions import StateMatch
 from simeval.scorers.returned import select
+from simeval.suites.apps.protocol_app import ProtocolApp
 from simeval.suites.scenario import ScenarioTest
 from simeval.suites.script import Check, Step
 
@@ -181,6 +182,13 @@ class Dialogue:
     demand: Demand
     clean: Callable[[str], str]
     listener: Listener | None = None
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return notes on the app for the run's record: of its answers, and of its code that did not end."""
+        function = self.app.handler.function
+        doubts = function.doubts if isinstance(function, ProtocolApp) else ()
+        return (*map(self.clean, doubts), *self.app.left.notes)
 
     async def hold(
         self,

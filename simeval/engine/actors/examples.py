@@ -102,10 +102,10 @@ class Examples:
 
     @property
     def notes(self) -> list[str]:
-        """Return how many answers were measured with secrets taken out, and which code of the app was left behind."""
-        masked, left = len(self._masked), self.dialogue.app.left.notes if self.dialogue else ()
+        """Return how many answers were measured with secrets taken out, and the notes on the app."""
+        masked, of_app = len(self._masked), self.dialogue.notes if self.dialogue else ()
         said = [f"secrets were masked in {counted_of(masked, 'answer')} before the scorers measured"] if masked else []
-        return [*said, *left]
+        return [*said, *of_app]
 
     async def hold(self, trial: Trial) -> TrialConversation:
         """Return the answer to the example of a trial, with the example's columns."""

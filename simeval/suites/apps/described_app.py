@@ -24,7 +24,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
 from simeval.suites.apps.http_request import AddressedApp, require_no_json_text
 from simeval.suites.apps.remote_app import Session
-from simeval.suites.apps.replies import Reading, Reply, marks_of, wanted_of
+from simeval.suites.apps.replies import DOUBTFUL, Reading, Reply, marks_of, wanted_of
 from simeval.suites.apps.templates import (
     PLACES,
     PlacesKept,
@@ -49,6 +49,15 @@ _UNSENT_SESSION = (
 )
 
 
+@dataclass(slots=True)
+class Heard:
+    """Counts the answers of an app, and those that may be none."""
+
+    answers: int = 0
+    doubtful: int = 0
+    doubt: str = ""  # about the first of those
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedApp(AddressedApp):
     """An app at a URL, with the request to send and the place of the answer."""
@@ -67,6 +76,7 @@ class DescribedApp(AddressedApp):
     _read: Reading = field(init=False, repr=False, compare=False)
     _preparation: Preparation = field(init=False, repr=False, compare=False)
     _places: Collection[str] = field(init=False, repr=False, compare=False)
+    _heard: Heard = field(default_factory=Heard, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -111,6 +121,18 @@ class DescribedApp(AddressedApp):
         where = [{"where": dict(self.where)}] if self.where else []
         failing = [{"fail_if": self.fail_if}] if self.fail_if else []
         return [*where, *failing, *(each.described for each in self._preparation.steps)]
+
+    @property
+    def doubts(self) -> Sequence[str]:
+        """Words on answers that may be failures."""
+        heard = self._heard
+        return [f"{heard.doubtful} of {heard.answers} answers may be failures: {heard.doubt}"] if heard.doubt else []
+
+    def _hear(self, reply: Reply) -> None:
+        self._heard.answers += 1
+        if doubt := self._notes(reply).get(DOUBTFUL):
+            self._heard.doubtful += 1
+            self._heard.doubt = self._heard.doubt or doubt
 
     @property
     def _reading(self) -> Reading:

@@ -166,9 +166,10 @@ class HttpApp(DescribedApp):
         return found.replace(ORIGIN, load("simeval.suites.apps.named:name_of")(self.asgi), 1)
 
     @property
-    def doubt(self) -> str:
-        """Words on a session that the app does not keep, once its answers have shown it."""
-        return self._ids.found
+    def doubts(self) -> Sequence[str]:
+        """Words on its answers, and on a session that it does not keep, once they have shown it."""
+        found = super(HttpApp, self).doubts
+        return (*found, self._ids.found) if self._ids.found else found
 
     @property
     def _described(self) -> list[Any]:
@@ -190,6 +191,7 @@ class HttpApp(DescribedApp):
                     reply.take(event.value)
             if reply.is_stream:
                 reply.settle()
+            reply.require_answer(answer.status)
             if self._ids.listens_to(kept.given):
                 self._ids.hear(kept.given, reply.came, self.session_advice)
             return self._kept(with_cookies(kept, answer), reply, answer)

@@ -86,6 +86,7 @@ class ProtocolApp(ABC):
         if session := self._session_of(kept):
             reply.metadata[SESSION] = session
             reply.hides = {value: name for value, name in reply.hides.items() if value != session}
+        self._hear(reply)
         response = reply.response(kept)
         return _without(reply.hides, response) if reply.hides else response
 
@@ -106,9 +107,12 @@ class ProtocolApp(ABC):
         return ""
 
     @property
-    def doubt(self) -> str:
-        """Words on a wrong setup that the answers so far have shown; empty if they show none."""
-        return ""
+    def doubts(self) -> Sequence[str]:
+        """Words on a wrong setup that the answers so far have shown."""
+        return ()
+
+    def _hear(self, reply: Reply) -> None:
+        """Take in how an answer was read."""
 
     def session_of(self, state: Mapping[str, Any]) -> str | None:
         """Return the name of this state's conversation; None if it has no name, or none yet."""

@@ -9,7 +9,8 @@ messages, state ──► request ──► exchange ──► response, state  
     network    no connection was made, so the app was never asked                         asked again if it has answered
                                                                                           before, else missing
 
-An error within a body with status 200, or within a stream, counts as the status it names: {"error": {"code": 429}}.
+An error within a body with status 200, or within a stream, counts as the status it names: {"error": {"code": 429}}. A
+body that says of itself that it failed, such as {"success": false}, is a failure.
 Everything that talks to an app raises AppFailure with one of the last four. Nothing else decides this.
 """
 
@@ -17,6 +18,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from errno import ECONNREFUSED, EHOSTUNREACH, ENETUNREACH
+from functools import lru_cache
+from operator import itemgetter
 from socket import gaierror
 from typing import Any, Literal
 from uuid import uuid4
@@ -41,6 +44,15 @@ _OF_ERROR: Mapping[str, int] = {  # names of errors as the APIs of OpenAI, Anthr
     **dict.fromkeys(("resource_exhausted", "throttling_exception", "throttled", "overloaded_error"), 429),
 }
 _NAMING_STATUS = ("status_code", "statusCode", "http_status", "status", "code", "type", "error", "errorText")
+_SUCCESS = frozenset(
+    ("success", "succeeded", "successful", "issuccess", "issuccessful", "ok", "isok")
+)  # in any spelling
+_FAILED = frozenset(("error", "failed", "failure", "iserror", "haserror", "isfailed"))  # and these, if they are true
+_STATES = frozenset(("status", "state", "type", "event", "kind", "result", "outcome"))
+_FAILED_STATES = frozenset(("error", "exception", "fail", "failed", "failure"))
+_STATUSES = frozenset(("status", "statuscode", "httpstatus"))
+_ERRORS = frozenset(("error", "errors", "exception", "errorcode", "errormessage", "errormsg", "errortype", "err"))
+_NO_ERROR = frozenset(("", "0", "none", "null", "no", "ok", "false", "success"))
 _OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
 _OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
 _UNAVAILABLE, _LEAST_ERROR = 503, 400
@@ -93,6 +105,39 @@ def named_status(value: Any, levels: int = 3) -> int | None:
         said = value.get("message")  # an answer may be there, such as a number: that is no status
         return named or (None if isinstance(said, int) or str(said).isdecimal() else named_status(said, levels - 1))
     return _as_status(value, _LEAST_ERROR)
+
+
+def sign_of_failure(value: Any) -> tuple[str, bool] | None:
+    """Return the field in which a body says that it failed, and whether it plainly does; None if it does not say so.
+
+    An error beside other fields is not plain: it may be about a part of the answer.
+    """
+    fields = value.items() if isinstance(value, Mapping) else ()
+    signs = [(name, sign) for name, each in fields if (sign := _sign_in(_bare(str(name)), each)) is not None]
+    return max(signs, key=itemgetter(1), default=None)
+
+
+@lru_cache(1000)
+def _bare(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _sign_in(name: str, found: Any) -> bool | None:
+    """Return whether the value under a name plainly is a failure; None if it is none."""
+    said = found.strip().lower() if isinstance(found, str) else found
+    is_plain = (
+        (name in _SUCCESS and said in (False, "false", "0"))
+        or (name in _FAILED and said is True)
+        or (name in _STATES and isinstance(said, str) and said in _FAILED_STATES)
+        or (name in _STATUSES and _as_status(said, _LEAST_ERROR) is not None)
+    )
+    return (
+        True
+        if is_plain
+        else False
+        if name in _ERRORS and said and not (isinstance(said, str) and said in _NO_ERROR)
+        else None
+    )
 
 
 def of_close_code(said: str, code: int | None) -> AppFailure:

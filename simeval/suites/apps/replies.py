@@ -13,7 +13,15 @@ from simeval.core.conversation import FIRST_TEXT, AppResponse, called_tool
 from simeval.core.network import AnswerTooLarge, most_bytes
 from simeval.core.validation import require
 from simeval.datasets.messages import turns_of
-from simeval.suites.apps.remote_app import AppFailure, Session, TimedResponse, named_status, of_body, quoted
+from simeval.suites.apps.remote_app import (
+    AppFailure,
+    Session,
+    TimedResponse,
+    named_status,
+    of_body,
+    quoted,
+    sign_of_failure,
+)
 from simeval.suites.apps.streams import (
     CLOSING,
     NEVER,
@@ -37,6 +45,7 @@ _ANTHROPIC = ("content_block_start", "content_block_delta")
 
 Steps = tuple[str | int, ...]
 USUAL = ("reply", "response", "answer", "message", "content", "text", "output")  # the usual places of a reply
+_ACCEPTED = 202
 _OF_ERRORS = ("message",)  # the place where errors have their text, too
 WHOLE: Sequence[Steps] = (*((name,) for name in USUAL), ("message", "content"))
 STREAMED: Sequence[Steps] = (  # the usual places of the text of an event of a stream
@@ -63,6 +72,7 @@ STREAMED: Sequence[Steps] = (  # the usual places of the text of an event of a s
     ("output", "text"),
     ("data",),
 )
+DOUBTFUL = "failed?"  # the note on an answer that may be none
 GREETING = "greeting"  # in the metadata of a first answer: the app's text that opened the conversation
 _PARTS = ("text", "output_text", "input_text", "refusal", "tool_use", "tool_call", "function_call")
 _NEW_PART = ("start-step", "text-start")  # events of the AI SDK behind which a text begins a new paragraph
@@ -301,6 +311,7 @@ class Reply:
         said = _spoken(text, calls, is_all=ALL in steps)
         if not isinstance(said, str) or (steps == _OF_ERRORS and named_status(value)):
             raise of_body(self._complaint(value, text), value)
+        self._require_success(value, said, steps)
         self.add(said)
         self._take_rest(value, calls)
 
@@ -317,6 +328,8 @@ class Reply:
             kind = Kind.of(labels, () if self.reading.reply else steps)
             where = self.reading.where
             if not where or all(each.is_met(event) for each in where):
+                if kind.rank != NEVER:
+                    self._require_success(value, said, steps)
                 said = self._parted(said, kind) if self._is_new_part else said
                 self.pieces.append(Piece(said, kind, perf_counter() - self._since))
             else:
@@ -328,6 +341,27 @@ class Reply:
         if not self.reading.all_calls:
             self._told.take(value)
         self._take_rest(value, calls)
+
+    def require_answer(self, status: int) -> None:
+        """Raise AppFailure if the status is 202 and a message about the request was read; note any other answer."""
+        if status != _ACCEPTED or self.reading.failing:
+            return
+        if self._path == _OF_ERRORS:
+            do = "let a handler of yours wait for the answer"
+            raise AppFailure(f"HTTP 202: it has only accepted the request: {quoted(self.text)}; {do}")
+        self.notes[DOUBTFUL] = "HTTP 202 says that the answer is still to come"
+
+    def _require_success(self, value: Any, said: str, steps: Steps) -> None:
+        """Raise AppFailure for a value that says it failed; note an error beside an answer. `fail_if` decides alone."""
+        sign = None if self.reading.failing else sign_of_failure(value)
+        if sign is None:
+            return
+        name, is_plain = sign
+        has = f"$.{name} is {quoted(json.dumps(value[name], ensure_ascii=False))}"
+        if is_plain or steps == _OF_ERRORS or not said.strip():
+            answer = quoted(json.dumps(value, ensure_ascii=False))
+            raise of_body(f"it reports a failure ({has}; `fail_if:` can say otherwise): {answer}", value)
+        self.notes[DOUBTFUL] = f"{has} beside the reply; if such an answer is a failure, write `fail_if: $.{name}`"
 
     def settle(self, what: str = "event of its stream") -> None:
         """Make the answer of the pieces of a stream that is complete. Raises AppFailure if it has none."""
