@@ -14,14 +14,14 @@ from statistics import NormalDist
 from typing import Literal, TypeVar
 
 from simeval.analysis.changes import ComparedRun
-from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of
+from simeval.analysis.saved_run import Key, RequirementOutcomes, requirements_of, scenarios_of
 from simeval.core.direction import Direction, by_path
 from simeval.core.validation import first_of
 from simeval.errors import DefinitionError
 from simeval.evaluators.verdicts import POWER, ROUNDING
 from simeval.results.document import ExperimentDocument, RunDocument, ScoreCut
 from simeval.results.estimates import student_interval
-from simeval.results.guarantee import changed_scenarios, not_kept
+from simeval.results.guarantee import changed_conditions, not_kept
 from simeval.stats.paired import mcnemar, paired_difference_interval, paired_not_worse, sign_flip
 from simeval.stats.two_sample import fisher, newcombe_interval, not_worse
 
@@ -406,6 +406,12 @@ def _notes(old: RunDocument | ExperimentDocument, new: RunDocument | ExperimentD
         before, now = old.models.get(role, ""), new.models.get(role, "")
         if before != now:
             yield (f"the {role} model was {before} and is {now} now, so what changed may be the {role}, not the app")
+    changed = [*_changed_stories(old, new)] if isinstance(old, RunDocument) and isinstance(new, RunDocument) else []
+    if old.conditions is not None and new.conditions is not None:
+        changed += changed_conditions(old.conditions, new.conditions)
+    if changed:
+        named = first_of(changed, MOST_NAMED)
+        yield f"not the app alone has changed, so what differs may be due to the rest: {named}"
 
 
 def _notes_of_suites(old: RunDocument, new: RunDocument) -> Iterator[str]:
@@ -415,11 +421,15 @@ def _notes_of_suites(old: RunDocument, new: RunDocument) -> Iterator[str]:
             "--seed fewer trials usually show as much"
         )
     yield from (not_kept(run.run_id) for run in (old, new) if run.conditions is None)
-    if old.conditions is not None and new.conditions is not None:
-        changed = changed_scenarios(old.conditions, new.conditions)
-        if changed:
-            named = first_of(changed, MOST_NAMED)
-            yield f"scenarios are not as they were, so what changed may be they, not the app: {named}"
+
+
+def _changed_stories(old: RunDocument, new: RunDocument) -> Iterator[str]:
+    """Yield the scenarios of both with another user; older results lack the texts."""
+    before = scenarios_of(old)
+    for title, now in scenarios_of(new).items():
+        pairs = {name: (getattr(before.get(title), name, None), getattr(now, name)) for name in ("given", "when")}
+        if names := [name for name, pair in pairs.items() if None not in pair and pair[0] != pair[1]]:
+            yield f"{title!r} ({', '.join(names)})"
 
 
 def _notes_of_experiments(old: ExperimentDocument, new: ExperimentDocument, undecided: Sequence[str]) -> Iterator[str]:

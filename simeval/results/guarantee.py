@@ -94,8 +94,10 @@ MOST_DOUBTS, MOST_NAMED = 3, 3  # that a sentence has
 
 _OF_RUN = ("escalate", "escalation audit", "judge repeats", "criteria calls", "judge context tokens", "judge examples")
 _OF_PLAY = ("user_format", "on_user_fault")
+_TOLD = ("escalate", "judge context tokens", "judge examples", "model options", "writing styles", "settings")
 _NOT_OF_SCENARIO = ("title", "then", "given", "when", "sample_size")  # if the user is another one, nothing is compared
 _NOT_OF_EXPECTATION = ("title", "evaluators")
+DATASET = ""  # the title of an experiment's dataset, in any version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,7 +477,7 @@ def conditions_of(definition: Mapping[str, Any]) -> Json:
         "settings": {name: settings[name] for name in _OF_PLAY if name in settings},
         "scenarios": [
             {
-                "title": each["title"],
+                "title": each["title"] if "given" in each else DATASET,
                 **{name: value for name, value in each.items() if name not in _NOT_OF_SCENARIO},
                 "then": [_expectation(one) for one in each["then"]],
             }
@@ -492,18 +494,34 @@ def not_kept(run_id: str) -> str:
     )
 
 
-def changed_scenarios(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the scenarios in both of two runs' conditions that have changed, each with its changed parts.
-
-    Their requirements are left out.
-    """
-    then = {each["title"]: each for each in before["scenarios"]}
-    both = [(then[each["title"]], each) for each in now["scenarios"] if each["title"] in then]
-    changed = [
-        (new["title"], [name for name in {**old, **new} if name != "then" and old.get(name) != new.get(name)])
-        for old, new in both
+def changed_conditions(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the differences of two runs' conditions: of the runs, then of scenarios and expectations in both."""
+    old, new = (_by_title(each["scenarios"]) for each in (before, now))
+    changed = {title: ", ".join(_changed_parts(old[title], new[title])) for title in new if title in old}
+    prompts = [each.get("prompts", {}) for each in (before, now)]
+    return [
+        *(name for name in _TOLD if before.get(name) != now.get(name)),
+        *(f"prompt {name!r}" for name in prompts[1] if prompts[0].get(name, prompts[1][name]) != prompts[1][name]),
+        *(f"{title!r} ({names})" if title else names for title, names in changed.items() if names),
     ]
-    return [f"{title!r} ({', '.join(names)})" for title, names in changed if names]
+
+
+def _changed_parts(before: Json, now: Json) -> list[str]:
+    """Return the names of a scenario's parts that differ, and those of its expectations."""
+    old, new = (_by_title(each["then"]) for each in (before, now))
+    return [
+        *_differing(before, now),
+        *(f"{title}: {name}" for title in new if title in old for name in _differing(old[title], new[title])),
+    ]
+
+
+def _differing(before: Json, now: Json) -> list[str]:
+    old, new = ({**each, **each.get("arguments", {})} for each in (before, now))
+    return [name for name in {**old, **new} if name not in ("then", "arguments") and old.get(name) != new.get(name)]
+
+
+def _by_title(found: Iterable[Json]) -> dict[str, Json]:
+    return {each["title"]: each for each in found}
 
 
 def _expectation(found: Mapping[str, Any]) -> Json:

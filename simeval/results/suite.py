@@ -110,7 +110,6 @@ class RunRecord:
 
     def head(self, outcome: Outcome | None, guarantee: str, *, gate_met: bool) -> dict[str, Any]:
         """Return the fields of its document that are true of the whole run."""
-        is_suite = bool(self.definition) and self.dataset is None
         return {
             **{name: getattr(self, name) for name in HEAD},
             "findings": [Finding(str(self.fidelity), "fidelity", self.fidelity.numbers())] if self.fidelity else [],
@@ -119,7 +118,7 @@ class RunRecord:
             "gate_met": gate_met,
             "models": {"judge": self.judge_model, "user": self.user_model},
             "judge_examples": self.definition.get("judge examples") or (),
-            "conditions": conditions_of(self.definition) if is_suite else None,
+            "conditions": conditions_of(self.definition) if self.definition else None,
         }
 
     @property

@@ -6,14 +6,27 @@ from typing import Any
 
 import pytest
 
-from simeval import Dataset, Engine, Example, PersonalData, Safety, compare, dataset_of, scorer
+from simeval import (
+    Contains,
+    Correctness,
+    Dataset,
+    Engine,
+    Example,
+    PersonalData,
+    Safety,
+    compare,
+    dataset_of,
+    scorer,
+)
 from simeval.analysis.changes import Change
 from simeval.core.conversation import Conversation, Message
 from simeval.datasets.dataset import check_dataset
 from simeval.errors import DefinitionError
 from simeval.extras.local.classifiers.harms import ToxicityScorer
 from simeval.results.experiment import ExperimentResult, encode_experiment
+from simeval.scorers.base import Scorer
 from simeval.scorers.metrics import METRICS
+from simeval.testing import ScriptedModel
 from tests.support.results import again, experiment
 
 ROWS = dataset_of([{"number": number} for number in range(12)], name="numbers")
@@ -23,6 +36,13 @@ THREAT = "I will kill you."
 async def measured(answer: Callable[[int], str], *scorers: object) -> ExperimentResult:
     engine = Engine(seed=1, display="none", store=None)
     return await engine.evaluate(ROWS, lambda number: answer(number), scorers=list(scorers))
+
+
+def met(name: str) -> ScriptedModel:
+    """Return a model of that name that finds each answer right."""
+    model = ScriptedModel([{"reasoning": "It is.", "met": True}])
+    model.name = name
+    return model
 
 
 async def compared(before: str, now: str, *scorers: object, **options: Any) -> dict[str, Change]:
@@ -202,3 +222,24 @@ async def test_what_is_only_described_is_not_counted_among_the_metrics_compared(
     text = str(compare(before, now))
 
     assert text.startswith("WORSE  the metric is worse, 1 changed; on 12 examples of both")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        (Contains(texts=["refund", "Paris"]), Contains(texts=["o"]), "Contains: texts"),
+        (Contains(texts=["o"]), Contains(texts=["o"], whole_words=True), "Contains: whole_words"),
+        (Correctness(model=met("a/one")), Correctness(model=met("b/two")), "Correctness: model"),
+        (Contains(texts=["o"]), Contains(texts=["o"]), ""),
+    ],
+)
+async def test_a_scorer_with_other_arguments_is_named(before: Scorer, now: Scorer, told: str) -> None:
+    data = dataset_of([{"question": f"q{n}", "answer": "Paris"} for n in range(6)], outputs="answer", name="capitals")
+    engine = Engine(seed=1, display="none", store=None)
+    old, new = [await engine.evaluate(data, lambda question: question, scorers=[each]) for each in (before, now)]
+
+    notes = [note for note in compare(old, new).notes if "not the app alone has changed" in note]
+
+    assert told in "".join(notes)
+    assert bool(told) == bool(notes)

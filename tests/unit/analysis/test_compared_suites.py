@@ -55,14 +55,63 @@ def test_a_run_is_not_compared_with_itself() -> None:
         compare(one, one)
 
 
-def test_scenarios_with_other_users_scripts_or_worlds_are_named() -> None:
-    then = {"title": "A scenario", "users": [["Ann", "kind", 1.0, {}]], "max_turns": 5, "then": ["a"]}
-    now = {"title": "A scenario", "users": [["Ann", "rude", 1.0, {}]], "max_turns": 5, "world": "shop:W", "then": ["b"]}
-    old, new = (run(scenario(share([True])), conditions={"scenarios": [each]}) for each in (then, now))
+ONE: dict[str, Any] = {
+    "title": "A scenario",
+    "users": [["Ann", "kind", 1.0, {}]],
+    "max_turns": 5,
+    "then": [{"title": "helps", "scorer": "contains", "arguments": {"texts": ["refund"], "whole_words": False}}],
+}
+[HELPS] = ONE["then"]
 
-    told = "scenarios are not as they were, so what changed may be they, not the app: 'A scenario' (users, world)"
-    assert told in compare(old, again(new)).notes
-    assert not [note for note in compare(old, again(old)).notes if "as they were" in note or "did not keep" in note]
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({}, {"users": [["Ann", "rude", 1.0, {}]], "world": "shop:W"}, "'A scenario' (users, world)"),
+        ({}, {"then": [{**HELPS, "arguments": {"texts": ["o"], "whole_words": False}}]}, "(helps: texts)"),
+        ({}, {"then": [{**HELPS, "arguments": {"texts": ["refund"]}}]}, "(helps: whole_words)"),
+        ({}, {"then": [{**HELPS, "scorer": "regex"}]}, "(helps: scorer)"),
+        ({"then": [{**HELPS, "rubric": {"1": "a"}}]}, {"then": [{**HELPS, "rubric": {"1": "b"}}]}, "(helps: rubric)"),
+        ({}, {"then": [{"title": "thanks", "scorer": "regex"}]}, ""),
+        ({}, {"title": "Another"}, ""),
+    ],
+)
+def test_changes_of_scenarios_and_their_scorers_are_named(before: Any, now: Any, told: str) -> None:
+    old, new = (run(scenario(share([True])), conditions={"scenarios": [{**ONE, **each}]}) for each in (before, now))
+
+    notes = [note for note in compare(old, again(new)).notes if "not the app alone has changed" in note]
+
+    assert told in "".join(notes)
+    assert bool(told) == bool(notes)
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({"model options": {"temperature": "1"}}, "the rest: model options"),
+        ({"settings": {"user_format": "text"}}, "the rest: settings"),
+        ({"prompts": {"judge": "b", "criteria": "c"}}, "the rest: prompt 'judge'"),
+        ({"prompts": {"judge": "a", "criteria": "c"}}, ""),
+    ],
+)
+def test_changes_of_the_whole_run_are_named(now: dict[str, Any], told: str) -> None:
+    then = {"model options": {}, "settings": {"user_format": "json"}, "prompts": {"judge": "a"}, "scenarios": []}
+    old, new = (run(scenario(share([True])), conditions={**then, **each}) for each in ({}, now))
+
+    notes = [note for note in compare(old, again(new)).notes if "not the app alone has changed" in note]
+
+    assert told in "".join(notes)
+    assert bool(told) == bool(notes)
+
+
+@pytest.mark.parametrize("part", ["given", "when"])
+def test_another_story_under_the_same_title_is_named(part: str) -> None:
+    old = run({**scenario(share([True])), part: "A new customer"})
+    new = run({**scenario(share([True])), part: "An angry customer"})
+
+    assert f"due to the rest: 'A scenario' ({part})" in " ".join(compare(old, again(new)).notes)
+    assert not [note for note in compare(old, again(old)).notes if "not the app alone" in note]
+    assert not [note for note in compare(run(scenario(share([True]))), again(new)).notes if "not the app alone" in note]
 
 
 def test_of_an_older_result_it_is_said_that_its_users_are_not_known() -> None:
