@@ -17,6 +17,8 @@ def places_in(value: object) -> Iterator[str]:
     """Yield the names of the places in all texts of a value, however deep; those of dates are left out."""
     if isinstance(value, str):
         yield from (name for name in _PLACE.findall(value) if name not in OF_DATES)
+    elif isinstance(value, re.Pattern):
+        yield from places_in(value.pattern)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from places_in(key)
@@ -32,13 +34,17 @@ def places_in(value: object) -> Iterator[str]:
 def filled(value: T, case: Mapping[str, Any], *, typed: bool = False) -> T:
     """Return a value with the places in all of its texts filled; a place that the case does not have stays.
 
-    In records that are dataclasses too. Where `typed`, a text that is one place becomes the value, with its type.
+    In records that are dataclasses too, and in regular expressions, which then match the text of the value as it is.
+    Where `typed`, a text that is one place becomes the value, with its type.
     """
     made: Any = value
     if next(places_in(value), None) is None:
         return value
     if isinstance(value, str):
         made = _text(value, case, typed=typed)
+    elif isinstance(value, re.Pattern):
+        texts = {name: re.escape(as_text(each)) for name, each in case.items()}
+        made = re.compile(_text(value.pattern, texts), value.flags)
     elif isinstance(value, Mapping):
         made = {_text(key, case): filled(inner, case, typed=typed or key in TYPED) for key, inner in value.items()}
     elif isinstance(value, (list, tuple)):

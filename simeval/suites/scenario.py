@@ -358,6 +358,8 @@ class ScenarioTest(AnswersOriginals):
         for number, each in enumerate(self.expectations):
             for field in (*SHOWN, "state", "tools"):
                 require_places(getattr(each, field), rows, f"{where}: then.{number}.{field}")
+            if getattr(getattr(each.scorer, "scorer", each.scorer), "quick", False):  # others may have prompts
+                require_places(each.scorer, rows, f"{where}: then.{number}.scorer")
 
     def _check_world(self, where: str) -> None:
         do = "give a class, or a function, that makes an async context manager, such as module:Shop in a file"

@@ -1,5 +1,6 @@
 """Tables of cases: what they may be, what is refused with its line, and which row each trial has."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from simeval import Expectation, ProportionEvaluator, ScenarioTest, SuccessRateEvaluator
 from simeval.errors import DefinitionError, SuiteFileError
-from simeval.scorers import Contains, ToolRules
+from simeval.scorers import Contains, EachTurn, RegexMatch, ToolRules
 from simeval.stats.binomial import clopper_pearson
 from simeval.suites import load_suite
 from simeval.suites.cases import case_at
@@ -103,6 +104,36 @@ def test_a_case_fills_texts_tools_and_arguments_of_scorers() -> None:
     assert made.then[1].tools.where == {"book": {"nights": 5}}  # type: ignore[index, union-attr]
     assert made.then[2].scorer.texts == ["5 nights"]  # type: ignore[index, union-attr]
     assert not made.rows
+
+
+@pytest.mark.parametrize(
+    ("pattern", "price", "said", "other"),
+    [
+        (r"\b{price}\b", 160, "It is 160 euros", "It is 1600 euros"),
+        (r"(?i)eur ?{price}$", "1.50", "EUR 1.50", "EUR 1x50"),
+        (r"\d{3} {price}{1,2}!", "(net)", "160 (net)!", "160 net!"),
+        (re.compile("total: {price}", re.IGNORECASE), "$5", "Total: $5", "Total: {price}"),
+    ],
+)
+def test_a_case_fills_a_regular_expression_with_the_text_of_its_value(
+    pattern: str | re.Pattern[str], price: object, said: str, other: str
+) -> None:
+    for measured in (RegexMatch(pattern), EachTurn(RegexMatch(pattern))):
+        test = scenario(then=Expectation(scorer=measured, evaluator=SHARE), cases=[{"price": price}])
+        [then] = test.of_case(test.rows[0]).expectations
+        filled: Any = getattr(then.scorer, "scorer", then.scorer)
+
+        assert filled.score(said)
+        assert not filled.score(other)
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [RegexMatch("{totl}"), Contains(texts=["{totl}"]), EachTurn(RegexMatch("a{2} {totl}"))],
+)
+def test_a_place_in_a_scorer_that_has_no_column_is_refused(measured: Any) -> None:
+    with pytest.raises(DefinitionError, match=r"then\.0\.scorer: found \{totl\}.*did you mean 'total'"):
+        scenario(given="x", then=Expectation(scorer=measured, evaluator=SHARE), cases=[{"total": 3}])
 
 
 def test_a_table_may_be_a_frame() -> None:
