@@ -10,7 +10,7 @@ from simeval.core.validation import nearest
 from simeval.errors import DefinitionError
 from simeval.scorers.base import FunctionScorer, Scorer
 from simeval.scorers.each_turn import SUMMARIES, EachTurn
-from simeval.scorers.metrics import ConversationMetric, TurnsWithin, response_latency, time_to_first_token
+from simeval.scorers.metrics import ConversationMetric, TurnMetric, TurnsWithin, response_latency, time_to_first_token
 
 if TYPE_CHECKING:
     from simeval.evaluators.base import Evaluator
@@ -64,11 +64,15 @@ def require_in_time(expectation: "Expectation", evaluator: "Evaluator", timeout_
 
 
 def _require_direction(expectation: "Expectation", evaluator: "Evaluator", where: str) -> None:
-    """Raise DefinitionError if an evaluator asks for the worse side of the metric."""
+    """Raise DefinitionError if an evaluator asks for the worse side of the metric, or for one that is not known."""
     from simeval.evaluators.in_a_row import PassHatKEvaluator
-    from simeval.evaluators.scores import YES
+    from simeval.evaluators.scores import YES, ProportionEvaluator
 
     direction, cut = _direction(expectation), evaluator.cut
+    is_metric = isinstance(_of_an_answer(expectation.measured_by), (ConversationMetric, TurnMetric))
+    if direction is None and is_metric and isinstance(evaluator, ProportionEvaluator) and evaluator.at_least is None:
+        do = "give a threshold, with at_least: false for at most that much, or at_least: true"
+        raise DefinitionError(where, found=f"a low or a high {expectation.title} may be meant", do=do)
     if direction is None or cut is None or (cut[0] in (">", ">=")) == (direction == "higher"):
         return
     wanted = direction == "higher"

@@ -99,7 +99,7 @@ import anyio
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest
 from simeval.scorers import turn_count
 
-then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5))
+then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5, at_least=True))
 scenario = ScenarioTest(title="t", given="A user", when="They say hello", then=then, sample_size=5, max_turns=1)
 result = anyio.run(Engine(store=None, display="none").evaluate, scenario, lambda message: "Hi")
 print("Acme was there" in result.run.notes)
@@ -109,7 +109,7 @@ import anyio
 from simeval import Engine, Expectation, ProportionEvaluator, ScenarioTest
 from simeval.scorers import turn_count
 
-then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5))
+then = Expectation(scorer=turn_count, evaluator=ProportionEvaluator(1, 0.5, at_least=True))
 scenario = ScenarioTest(title="t", given="A user", when="They say hello", then=then, sample_size=5, max_turns=1)
 engine = Engine(store=None, display="none")
 result = anyio.run(engine.evaluate, scenario, "acme/large")

@@ -22,7 +22,6 @@ from simeval.scorers import (
     LevenshteinSimilarity,
     Readability,
     response_latency,
-    response_length,
     time_to_first_token,
     turns_within,
 )
@@ -72,9 +71,23 @@ def test_the_side_follows_the_direction_for_shares_that_are_to_be_small_too() ->
 
 
 def test_what_has_no_direction_counts_from_the_threshold_up() -> None:
-    [length] = Expectation(scorer=response_length, evaluator=ProportionEvaluator(200, 0.9)).evaluators
+    [words] = Expectation(scorer=lambda output: len(output.split()), evaluator=ProportionEvaluator(20, 0.9)).evaluators
 
-    assert length.describe() == "score ≥ 200 in at least 90% of conversations"
+    assert words.describe() == "score ≥ 20 in at least 90% of conversations"
+
+
+@pytest.mark.parametrize("evaluator", ["threshold: 800, min_proportion: 0.9", "max_proportion: 0.1"])
+@pytest.mark.parametrize("metric", ["response_length", "turn_count", "total_response_length"])
+def test_a_metric_that_is_good_low_or_high_asks_for_the_side(tmp_path: Path, metric: str, evaluator: str) -> None:
+    path = tmp_path / "suite.yaml"
+    text = SUITE.format(evaluator=evaluator).replace("response_latency", metric)
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(DefinitionError, match=rf"suite\.yaml, line .*a low or a high {metric} .* or at_least: true"):
+        load_suite(str(path))
+
+    path.write_text(text.replace("proportion,", "proportion, at_least: false,"), encoding="utf-8")
+    assert load_suite(str(path))
 
 
 @scorer(direction={"slips": "lower", "hits": "higher"})

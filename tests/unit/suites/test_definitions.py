@@ -29,7 +29,7 @@ from simeval.suites.definitions import EVALUATORS, form_of_file
 from simeval.suites.files import load_expectations
 from tests.support.suite_files import load, mistake, suite
 
-RULE = "{type: proportion, min_proportion: 0.9}"
+RULE = "{type: proportion, min_proportion: 0.9, at_least: true}"
 
 
 @pytest.fixture
