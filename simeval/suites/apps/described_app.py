@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
-from simeval.core.conversation import ChatMessage, content_text
+from simeval.core.conversation import AppResponse, ChatMessage, content_text
 from simeval.core.redaction import (
     MARK,
     SHORTEST,
@@ -128,11 +128,13 @@ class DescribedApp(AddressedApp):
         heard = self._heard
         return [f"{heard.doubtful} of {heard.answers} answers may be failures: {heard.doubt}"] if heard.doubt else []
 
-    def _hear(self, reply: Reply) -> None:
+    async def _answered(self, messages: Sequence[ChatMessage], state: Mapping[str, Any], reply: Reply) -> AppResponse:
+        response = await super(DescribedApp, self)._answered(messages, state, reply)
         self._heard.answers += 1
         if doubt := self._notes(reply).get(DOUBTFUL):
             self._heard.doubtful += 1
             self._heard.doubt = self._heard.doubt or doubt
+        return response
 
     @property
     def _reading(self) -> Reading:

@@ -116,13 +116,14 @@ class HttpApp(DescribedApp):
 
     `reply`, `tool_calls` and `context` (retrieved texts) are paths into the answer, such as
     $.choices[0].message.content; without `reply` an answer is a text, or JSON that has one under "reply", "response",
-    "answer", "message", "content", "text" or "output", and without `tool_calls` they are under that name, if anywhere.
-    Server-sent events, lines of JSON and the AI SDK's streams are read to their end and joined; of several kinds of
-    events `where` names those that are text, such as {"type": "token"}. An answer with one of the values of `fail_if`,
-    such as {"success": False}, or with anything at that path, such as "$.error", is a failure of the app, whatever its
-    status. `session` is where the app names the conversation: a path, header:NAME or cookie:NAME; then {session} is
-    that name, and null at the first turn. Cookies are sent back in the same conversation; a redirection is not
-    followed. `title` is the app's name in reports, by default its address with a mark for the rest of this description.
+    "answer", "message", "content", "text" or "output" that does not repeat the user's, and without `tool_calls` they
+    are under that name, if anywhere. Server-sent events, lines of JSON and the AI SDK's streams are read to their end
+    and joined; of several kinds of events `where` names those that are text, such as {"type": "token"}. An answer with
+    one of the values of `fail_if`, such as {"success": False}, or with anything at that path, such as "$.error", is a
+    failure of the app, whatever its status. `session` is where the app names the conversation: a path, header:NAME or
+    cookie:NAME; then {session} is that name, and null at the first turn. Cookies are sent back in the same
+    conversation; a redirection is not followed. `title` is the app's name in reports, by default its address with a
+    mark for the rest of this description.
 
     With `asgi`, an ASGI app such as one of FastAPI, `url` is a path: the app is started, and served in this process.
 

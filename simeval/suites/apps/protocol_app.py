@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import anyio
 
-from simeval.core.conversation import SESSION, AppResponse, ChatMessage
+from simeval.core.conversation import SESSION, AppResponse, ChatMessage, content_text
 from simeval.core.redaction import clean_values, secrets_in, shown_name
 from simeval.suites.apps.remote_app import AppFailure, Exchange, Session
 from simeval.suites.apps.replies import Reading, Reply
@@ -63,11 +63,11 @@ class ProtocolApp(ABC):
 
     async def __call__(self, messages: list[ChatMessage], state: dict[str, Any]) -> AppResponse:
         """Answer the last of these messages. Raises AppFailure."""
-        return await self._answered(messages, state, Reply(self._reading))
+        return await self._answered(messages, state, self._reply_to(messages))
 
     async def exchange(self, messages: Sequence[ChatMessage], state: Mapping[str, Any]) -> Exchange:
         """Ask for an answer to the last of these messages, and return the exchange."""
-        reply, response, failure = Reply(self._reading), None, None
+        reply, response, failure = self._reply_to(messages), None, None
         try:
             response = await self._answered(messages, state, reply)
         except AppFailure as error:
@@ -86,9 +86,11 @@ class ProtocolApp(ABC):
         if session := self._session_of(kept):
             reply.metadata[SESSION] = session
             reply.hides = {value: name for value, name in reply.hides.items() if value != session}
-        self._hear(reply)
         response = reply.response(kept)
         return _without(reply.hides, response) if reply.hides else response
+
+    def _reply_to(self, messages: Sequence[ChatMessage]) -> Reply:
+        return Reply(self._reading, content_text(messages[-1]["content"]))
 
     def _notes(self, reply: Reply) -> Mapping[str, str]:
         return {name: hidden(note, self._templates, reply.hides) for name, note in reply.notes.items()}
@@ -110,9 +112,6 @@ class ProtocolApp(ABC):
     def doubts(self) -> Sequence[str]:
         """Words on a wrong setup that the answers so far have shown."""
         return ()
-
-    def _hear(self, reply: Reply) -> None:
-        """Take in how an answer was read."""
 
     def session_of(self, state: Mapping[str, Any]) -> str | None:
         """Return the name of this state's conversation; None if it has no name, or none yet."""

@@ -37,6 +37,7 @@ from simeval.suites.apps.streams import (
     repeats_itself,
     shown_kinds,
     whole_of,
+    words_of,
 )
 from simeval.suites.apps.templates import ALL, MISSING, found_at, path_of, steps_of
 
@@ -200,6 +201,7 @@ class Reply:
     """The parts of a reply found so far, of a stream in all events."""
 
     reading: Reading = field(default_factory=Reading)
+    asked: str = ""  # the message that it answers
     status: str = "no answer"
     texts: list[str] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)  # of a stream that is not settled yet
@@ -396,15 +398,25 @@ class Reply:
             return value, ()
         if self._path and (text := found_at(value, self._path)) and (isinstance(text, str) or _is_content(text)):
             return text, self._path  # as of most events
+        return self._found_at(value, (self._path, *usual) if self._path else usual)
+
+    def _found_at(self, value: Mapping[str, Any], paths: Sequence[Steps]) -> tuple[Any, Steps]:
+        """Return the first text at one of these paths, and the path; of the user's own words only if it is alone."""
         found: tuple[Any, Steps] = (MISSING, ())
-        for path in (self._path, *usual) if self._path else usual:
+        echo: tuple[Any, Steps] = (MISSING, ())
+        for path in paths:
             text = found_at(value, path)
             if isinstance(text, str) or _is_content(text):
-                if text:
+                if text and text == self.asked:
+                    echo = (text, path)
+                elif text:
                     self._path = path
                     return text, path
-                found = (text, path) if found[0] is MISSING else found
-        return found
+            if text in ("", None) and found[0] in (MISSING, None):
+                found = (text, path)
+        if echo[0] is MISSING or found[0] is not MISSING:
+            return found
+        return found if _likely(value, but=self.asked) else echo
 
     def _parted(self, text: str, kind: Kind) -> str:
         """Return a text on a new line if it begins a new part of the answer."""
@@ -441,17 +453,18 @@ class Reply:
             return f"it answered with an error: {quoted(json.dumps(value, ensure_ascii=False))}"
         if found_at(value, ("choices", 0, "finish_reason")) == "content_filter":
             return "its answer was withheld by the content filter"
+        perhaps = _perhaps(value, self.asked)
         if self.reading.reply:
             found = "nothing" if text is MISSING else f"{quoted(json.dumps(text))}, which is no text,"
             answer = quoted(json.dumps(value, ensure_ascii=False))
-            return f"there is {found} at {path_of(self.reading.reply)} of its answer {answer}{_perhaps(value)}"
+            return f"there is {found} at {path_of(self.reading.reply)} of its answer {answer}{perhaps}"
         answer = quoted(json.dumps(value, ensure_ascii=False))
-        return f"no text is found in its answer {answer}; say where with `reply:`{_perhaps(value)}"
+        return f"no text is found in its answer {answer}; say where with `reply:`{perhaps}"
 
     def _complaint_of_stream(self, what: str) -> str:
         if left_out := self.notes.get("left out"):
             return f"no text is found in any {what} that counts; left out: {left_out}; say with `where:` which count"
-        perhaps = next(filter(None, map(_perhaps, self._unread)), "")
+        perhaps = next(filter(None, (_perhaps(each, self.asked) for each in self._unread)), "")
         return f"no text is found in any {what}; say where with `reply:`{perhaps}"
 
 
@@ -525,16 +538,23 @@ def _speaker(message: Any) -> Any:
     return message.get("role", message.get("type")) if isinstance(message, Mapping) else None
 
 
-def _perhaps(value: Any) -> str:
-    """Say where in an answer a text has one of the usual names, or is the only one."""
-    texts = list(_texts_in(value, ()))
-    usual = next((path for path, name in texts if name in USUAL), None)
-    path = usual or next((path for path, _ in texts if len(texts) == 1 and {0, ALL} & {*path}), None)
+def _perhaps(value: Any, but: str) -> str:
+    """Say where in an answer a text is likely the reply."""
+    path = _likely(value, but=but)
     return f" (perhaps {path_of(path)})" if path else ""
 
 
-def _texts_in(value: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[Steps, str]]:
-    """Yield the paths to the texts in an answer, each with the last name in it."""
+def _likely(value: Any, *, but: str) -> Steps | None:
+    """Return where a text, `but` one that the user said, has a name such as the usual ones, or is the only one."""
+    texts = [(path, name, text) for path, name, text in _texts_in(value, ()) if text != but]
+    usual = next((path for path, name, _ in texts if name in USUAL), None)
+    alike = next((path for path, name, text in texts if " " in text and {*USUAL} & words_of(name)), None)
+    alone = next((path for path, *_ in texts if len(texts) == 1 and {0, ALL} & {*path}), None)
+    return usual or alike or alone
+
+
+def _texts_in(value: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[Steps, str, str]]:
+    """Yield the paths to the texts in an answer, each with the last name in it, and the texts."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _texts_in(part, (*steps, str(name)))
@@ -544,4 +564,4 @@ def _texts_in(value: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[Steps,
         for part in value[-1:] if are_of_several else value:
             yield from _texts_in(part, (*steps, step))
     elif isinstance(value, str) and steps:
-        yield steps, next((str(step) for step in reversed(steps) if isinstance(step, str) and step != ALL), "")
+        yield steps, next((str(step) for step in reversed(steps) if isinstance(step, str) and step != ALL), ""), value

@@ -241,13 +241,18 @@ def _is_object(value: object) -> bool:
 @lru_cache(1000)
 def _rank(labels: Labels, path: str) -> int:
     found = " ".join(label for _, label in labels) or path
-    words = {word.lower() for word in _WORD.findall(found)}
+    words = words_of(found)
     words |= {word.removesuffix("s") for word in words}
     if words & _NO_TEXT:
         return NEVER
     if words & _ENDS:
         return CLOSING
     return EVIDENT if words & (_PIECES | _TEXTS) else UNSURE
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name such as answer_text or answerText."""
+    return {word.lower() for word in _WORD.findall(name)}
 
 
 class Unclear(Exception):
