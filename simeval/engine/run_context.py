@@ -48,7 +48,7 @@ from simeval.scorers.llm.criteria import ALL_MET, NOT_ALL_MET, CriteriaScorer, E
 from simeval.scorers.llm.judge import ControlBook, ExpectationControls, RubricBook, RubricScorer
 from simeval.store.opening import as_database, load_run, rows_at
 from simeval.suites.apps.http_request import AddressedApp
-from simeval.suites.apps.named import name_of, require_model_name, secrets_of
+from simeval.suites.apps.named import code_of, name_of, require_model_name, secrets_of
 from simeval.suites.scenario import Expectation, ScenarioTest
 
 DEFAULT_JUDGE, DEFAULT_USER = "offline/judge", "offline/user"
@@ -189,6 +189,7 @@ class RunContext:
         self.clean = self._redactor.clean
         begun = day_of(past.started if past else datetime.now(UTC))
         self.today = date.fromisoformat(self.settings.date) if self.settings.date else begun
+        self._codes: dict[str, str] = {}  # of the apps, by their names
         self.meter = Meter()
         self.recorder = Recorder(store, self.meter.heartbeat, stop.under_way)
         self.seed = self._seed()
@@ -323,6 +324,7 @@ class RunContext:
         by_columns = dataset is not None and takes_columns(handler, dataset)
         self.learn(handler)
         name = self._redactor.name(name_of(handler))
+        self._codes[name] = code_of(handler)
         app = self._app(column_handler(handler) if by_columns else Handler.of(handler), name)
         return Target(app=app, name=name, takes_columns=by_columns)
 
@@ -361,6 +363,7 @@ class RunContext:
             examples=self.shared.examples,
             seed=self.seed,
             app=app_name,
+            code=self._codes.get(app_name, ""),
             judges=self.judge_names,
             user=user,
         )

@@ -1,5 +1,6 @@
 """A run that was stopped in the middle goes on where it was, at the cost of the rest, to the same verdicts."""
 
+import importlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -171,6 +172,27 @@ class TestResume:
         after = await Engine(store=tmp_path / "runs.db", resume="last", accept_changes=True).evaluate(SUITE, fixed)
 
         assert [result.outcome for result in after] == [result.outcome for result in before] == ["error"] * 3
+
+    async def test_an_app_whose_module_has_changed_is_another(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file, store = tmp_path / "changing_bot.py", tmp_path / "runs.db"
+        file.write_text(
+            "told = []\n\nasync def handle(message):\n    return await told[0](message)\n", encoding="utf-8"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        bot = importlib.import_module("changing_bot")
+        first = Engine(store=store)
+        bot.told.append(App(9, first.stop))
+        cut = await first.evaluate(SUITE, bot.handle)
+        file.write_text("def handle(message):\n    return 'No.'\n", encoding="utf-8")
+
+        with pytest.raises(DefinitionError, match="the code of the app changing_bot:handle is another"):
+            await Engine(store=store, resume="last").evaluate(SUITE, bot.handle)
+        taken = await Engine(store=store, resume="last", accept_changes=True).evaluate(SUITE, bot.handle)
+
+        assert cut.run.stopped
+        assert "although the code of the app changing_bot:handle is another" in " ".join(taken.run.notes)
 
 
 class TestChanges:

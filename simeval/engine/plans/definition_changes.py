@@ -15,6 +15,7 @@ from simeval.suites.scenario import shorten
 
 OF_USERS = ("user_format", "on_user_fault", "max_user_fault_rate", "audit_users")
 LONGEST_SHOWN = 60
+CODE = "app's code"
 OF_SCENARIOS, OF_EXPECTATIONS = "scenarios", "then"
 OPTIONS = {  # of other parts than settings
     "app": "--app",
@@ -46,6 +47,9 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     if (old := _dataset_of(earlier)) != (new := _dataset_of(now)) and old and new:
         replaced = [f"the dataset was {old.removesuffix(_ONCE)} and is {new.removesuffix(_ONCE)}"]
         earlier = {**earlier, OF_SCENARIOS: [{**each, "title": new} for each in earlier[OF_SCENARIOS]]}
+    if len({earlier.get(CODE), now.get(CODE), None}) > 2 and earlier.get("app") == now.get("app"):
+        replaced.append(f"the code of the app {now['app']} is another")
+    earlier, now = ({name: each[name] for name in each if name != CODE} for each in (earlier, now))
     where: dict[str, list[_Place]] = {}
     for place, said in _differences(earlier, now, ""):
         where.setdefault(said, []).append(place)

@@ -12,7 +12,7 @@ from simeval.core.serialization import Json, plain
 from simeval.core.setting_field import ROLES, JudgeReply, Stop, WritingStyleConfig
 from simeval.core.settings import DEFAULTS, Settings
 from simeval.core.world import name_of_world
-from simeval.engine.plans.definition_changes import OF_SCENARIOS, OF_USERS
+from simeval.engine.plans.definition_changes import CODE, OF_SCENARIOS, OF_USERS
 from simeval.engine.plans.scenario_plan import Measure, RunPlan, ScenarioPlan
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.scores import ProportionEvaluator
@@ -39,6 +39,7 @@ def define(
     examples: Mapping[str, Sequence[LabelledExample]],
     seed: int,
     app: str,
+    code: str,
     judges: Sequence[str],
     user: str,
 ) -> Json:
@@ -47,6 +48,7 @@ def define(
     return {
         "seed": seed,
         "app": app,
+        **({CODE: code} if code else {}),  # older runs have none
         "judge": list(judges),
         "escalate": settings.escalate,
         "escalation audit": settings.escalation_audit if settings.escalate else None,

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -206,6 +207,20 @@ def name_of(handler: Callable[..., Any]) -> str:
         "" if is_told else name_there(handler, module, type(handler).__module__, str(getattr(inner, "__module__", "")))
     )
     return kept or f"{module}:{called or type(handler).__qualname__}"
+
+
+def code_of(handler: object) -> str:
+    """Return the identity of the user's own module with an app; "" for any other, or if its file cannot be read.
+
+    The started program has none: it may also have the run, with the options that resume it.
+    """
+    inner = handler.func if isinstance(handler, partial) else handler
+    name = getattr(inner, "__module__", None)
+    module = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
+    try:
+        return sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:12] if module and _is_own(module) else ""
+    except OSError:
+        return ""
 
 
 def _refuse_look_alikes(named: str) -> None:

@@ -1,9 +1,27 @@
 """A definition says what a run's results depend on, and where two of them differ."""
 
+import importlib
+import json
+import sys
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from simeval.engine.plans.definition_changes import changes
 from simeval.engine.plans.fingerprint import answer_options
+from simeval.suites.apps.http_app import HttpApp
+from simeval.suites.apps.named import code_of
+
+BOT = """
+def handle(message, shop=""):
+    return "Yes."
+
+class Bot:
+    def __call__(self, message):
+        return "Yes."
+
+"""
 
 
 def test_equal_definitions_have_no_changes() -> None:
@@ -88,3 +106,45 @@ def test_of_experiments_the_dataset_differs_and_no_option_is_named() -> None:
     before, now = ({"scenarios": [{"title": f"log, version {each}, 1 times", "then": []}]} for each in ("4f", "3e"))
 
     assert changes(before, now) == ["the dataset was log, version 4f and is log, version 3e"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({"app's code": "a"}, {"app's code": "b"}, ["the code of the app bot:handle is another"]),
+        ({"app's code": "a"}, {"app's code": "a"}, []),
+        ({}, {"app's code": "b"}, []),  # of an older run
+        ({"app's code": "a"}, {}, []),
+        ({"app": "a:b", "app's code": "a"}, {"app's code": "b"}, ["app was 'a:b' and is 'bot:handle' (--app)"]),
+    ],
+)
+def test_an_app_with_other_code_is_another(before: dict[str, str], now: dict[str, str], told: list[str]) -> None:
+    assert changes({"app": "bot:handle", **before}, {"app": "bot:handle", **now}) == told
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["handle", "partial(handle, shop='x')", "Bot()", "Bot", "Bot().__call__", "wraps(handle)(lambda message: '')"],
+)
+def test_the_code_of_an_app_is_that_of_the_users_own_module(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a_bot.py"
+    file.write_text(f"from functools import partial, wraps\n{BOT}app = {named}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "a_bot", raising=False)
+    app = importlib.import_module("a_bot").app
+
+    before = code_of(app)
+    file.write_text(f"{file.read_text(encoding='utf-8')}# changed", encoding="utf-8")
+    after = code_of(app)
+    file.unlink()
+
+    assert before
+    assert before != after
+    assert not code_of(app)
+
+
+@pytest.mark.parametrize("app", [json.dumps, pytest.fail, HttpApp(url="http://127.0.0.1:9/chat")])
+def test_an_app_of_a_package_has_no_code_of_the_user(app: object) -> None:
+    assert not code_of(app)
