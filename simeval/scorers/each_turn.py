@@ -44,9 +44,9 @@ class EachTurn(ColumnScorer):
         self.scorer = as_scorer(self.scorer, "EachTurn.scorer")
         self.name = self.name or f"{self.scorer.name} by turn"
         super().__post_init__()
-        worst = "max" if self.scorer.direction_of(self.scorer.default_score or "") == "lower" else "min"
+        most, least = (_at(self.scorer.default_score or "", each) for each in ("max", "min"))
         self.paths = tuple(_at(path, each) for path in self.scorer.paths for each in SUMMARIES)  # type: ignore[misc]
-        self.default_score = _at(self.scorer.default_score or "", worst)  # type: ignore[misc]
+        self.default_score = most if self.direction_of(most) == "lower" else least  # type: ignore[misc]
 
     @property
     def calls(self) -> int:

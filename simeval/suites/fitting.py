@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Union, get_args, get_origin
 
 from simeval.core.direction import UNIT, Bounds, Direction
 from simeval.core.trial import Score
-from simeval.core.validation import nearest
+from simeval.core.validation import nearest, require
 from simeval.errors import DefinitionError
 from simeval.scorers.base import FunctionScorer, Scorer
 from simeval.scorers.each_turn import SUMMARIES, EachTurn
@@ -45,6 +45,21 @@ def directed(expectation: "Expectation", evaluator: "Evaluator") -> "Evaluator":
     if not isinstance(evaluator, ProportionEvaluator) or evaluator.threshold is YES:
         return evaluator
     return evaluator.towards(_direction(expectation))
+
+
+def worst_turn(expectation: "Expectation") -> str | None:
+    """Return the path of the number to conclude on: of turns that only the bar asks to be low, the most.
+
+    Raises DefinitionError if one bar asks for less and another for more.
+    """
+    measured, signs = expectation.measured_by, {each.cut[0] for each in expectation.evaluators if each.cut}
+    is_open = isinstance(measured, EachTurn) and expectation.score is None and _direction(expectation) is None
+    if not is_open or signs.isdisjoint(("<", "<=")):
+        return expectation.score
+    found = f"less of {expectation.title} meets one requirement, and more another"
+    do = "make an expectation of each, with score: max and score: min"
+    require(signs.isdisjoint((">", ">=")), "Expectation.evaluator", found=found, do=do)
+    return str(measured.default_score).removesuffix("min") + "max"
 
 
 def require_in_time(expectation: "Expectation", evaluator: "Evaluator", timeout_seconds: float) -> None:

@@ -20,7 +20,7 @@ from simeval.errors import DefinitionError
 from simeval.scorers.base import Scorer, as_scorer
 from simeval.scorers.conditions import StateMatch
 from simeval.scorers.text.tool_calls import ToolRules
-from simeval.suites.fitting import directed, require_fit, wrong_path
+from simeval.suites.fitting import directed, require_fit, worst_turn, wrong_path
 from simeval.suites.script import Step, UserMix, UserPersona, require_script
 from simeval.suites.tool_faults import ToolFaults, faulty_world
 
@@ -119,6 +119,7 @@ class Expectation(AnswersOriginals):
         object.__setattr__(
             self, "evaluator", directed_ones if isinstance(self.evaluator, Sequence) else directed_ones[0]
         )
+        object.__setattr__(self, "score", worst_turn(self))
         for evaluator in self.evaluators:
             require_fit(self, evaluator)
 

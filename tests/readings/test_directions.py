@@ -26,7 +26,7 @@ from simeval.scorers import (
     time_to_first_token,
     turns_within,
 )
-from simeval.suites import load_suite
+from simeval.suites import Step, load_suite
 from tests.support.experiments import engine
 
 pytestmark = pytest.mark.anyio
@@ -174,3 +174,40 @@ def test_a_median_on_the_command_line_is_at_most_the_bar_where_lower_is_better()
     assert like.evaluators[0].describe() == "median at least 0.5"
     with pytest.raises(DefinitionError, match="lower"):
         _expectation("LevenshteinSimilarity.distance=0.9", [LevenshteinSimilarity()], _share, "--share")
+
+
+@scorer
+def _slips(output: str) -> int:
+    return output.count("!")
+
+
+@pytest.mark.parametrize(
+    "evaluator",
+    [
+        ProportionEvaluator(threshold=0, at_least=False, min_proportion=0.8),
+        ProportionEvaluator(threshold=1, max_proportion=0.1),
+        QuantileEvaluator(0.9, at_most=0),
+        MeanEvaluator(at_most=1, bounds=(0, 3)),
+    ],
+)
+async def test_a_bar_from_above_takes_the_turn_with_the_most(evaluator: Any) -> None:
+    for measured in (EachTurn(_slips), EachTurn(_slips, direction="lower")):
+        then = Expectation(scorer=measured, evaluator=evaluator)
+        script = [Step(user="a"), Step(user="b")]
+        test = ScenarioTest(title="t", given="g", when="w", script=script, sample_size=40, then=then)
+
+        result = await engine().evaluate(test, lambda message: "!!!" if message == "a" else "Yes.")
+
+        assert (result.outcome, result.expectations[0].scores[0]) == ("fail", 3)
+
+
+def test_turns_that_one_bar_asks_to_be_low_and_another_high_are_refused() -> None:
+    bars = [QuantileEvaluator(at_least=2), QuantileEvaluator(at_most=5)]
+
+    with pytest.raises(DefinitionError, match="score: max and score: min"):
+        Expectation(scorer=EachTurn(_slips), evaluator=bars)
+
+
+def test_a_direction_of_each_turn_itself_says_which_turn_is_the_worst() -> None:
+    assert EachTurn(_slips, direction="lower").default_score == "max"
+    assert EachTurn(_slips).default_score == "min"
