@@ -26,6 +26,11 @@ def nearest_path(declared: Iterable[str], path: str) -> str | None:
     return max((key for key in declared if key in ("", path) or path.startswith(f"{key}.")), key=len, default=None)
 
 
+def slack(bar: float) -> float:
+    """Return how far off a bar a score is still at it: numbers of 32 bits are, which are shown alike."""
+    return min(abs(bar) * 5e-7, 1e-4)
+
+
 def _is_direction(word: object) -> TypeGuard[Direction]:
     return word in WORDS
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
+from simeval.core.direction import slack
 from simeval.core.originals import OF_EVALUATORS
 from simeval.core.setting_field import EarlyStopping, Standard, StopAt
 from simeval.core.settings import DEFAULTS
@@ -311,7 +312,7 @@ class BarEvaluator(Evaluator):
     @overload
     def meets(self, value: Floats) -> NDArray[np.bool_]: ...
     def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
-        return value >= self.bar if self.prefers_high else value <= self.bar
+        return value >= self.bar - slack(self.bar) if self.prefers_high else value <= self.bar + slack(self.bar)
 
     @property
     def cut(self) -> Cut | None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simeval.core.arrays import Floats
-from simeval.core.direction import UNIT, Direction, require_pair
+from simeval.core.direction import UNIT, Direction, require_pair, slack
 from simeval.core.setting_field import StopAt
 from simeval.core.terminal import show_share
 from simeval.core.trial import Bar, Verdict
@@ -109,7 +109,8 @@ class ProportionEvaluator(ShareEvaluator):
     @overload
     def meets(self, value: Floats) -> NDArray[np.bool_]: ...
     def meets(self, value: float | Floats) -> bool | NDArray[np.bool_]:
-        inside = value >= self.threshold if self.counts_high else value <= self.threshold
+        bar, around = self.threshold, slack(self.threshold)
+        inside = value >= bar - around if self.counts_high else value <= bar + around
         return inside != (self.min_proportion is None)
 
     @property

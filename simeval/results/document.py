@@ -14,7 +14,7 @@ from operator import ge, gt, le, lt
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from simeval.core.direction import Direction
+from simeval.core.direction import Direction, slack
 from simeval.core.run_records import Usage, players
 from simeval.core.setting_field import Gate
 from simeval.core.settings import DEFAULTS
@@ -44,7 +44,8 @@ class ScoreCut:
 
     def holds(self, score: float) -> bool:
         """Return whether a score is on the good side."""
-        return _SIGNS[self.sign](score, self.score)
+        around = slack(self.score)
+        return _SIGNS[self.sign](score, self.score + (around if self.sign in ("<=", ">") else -around))
 
 
 @dataclass(frozen=True, slots=True)

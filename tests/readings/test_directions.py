@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simeval import (
@@ -18,6 +19,7 @@ from simeval import (
 from simeval.cli.score import _expectation, _median, _share
 from simeval.errors import DefinitionError
 from simeval.evaluators import PassHatKEvaluator
+from simeval.results.document import Requirement
 from simeval.scorers import (
     EachTurn,
     LevenshteinSimilarity,
@@ -211,3 +213,18 @@ def test_turns_that_one_bar_asks_to_be_low_and_another_high_are_refused() -> Non
 def test_a_direction_of_each_turn_itself_says_which_turn_is_the_worst() -> None:
     assert EachTurn(_slips, direction="lower").default_score == "max"
     assert EachTurn(_slips).default_score == "min"
+
+
+@pytest.mark.parametrize("score", [float(np.float32(0.9)), 0.3 + 0.3 + 0.3, np.float32(0.9), 0.9 - 1e-7])
+@pytest.mark.parametrize("evaluator", [ProportionEvaluator(0.9, 0.8), QuantileEvaluator(at_least=0.9)])
+def test_a_score_that_is_shown_as_the_bar_is_at_the_bar(score: float, evaluator: Any) -> None:
+    bar = Requirement.of("x", evaluator, evaluator.evaluate([score] * 30), [score])
+
+    assert (bar.outcome, bar.is_met_by(float(score))) == ("pass", True)
+
+
+@pytest.mark.parametrize("score", [0.9 - 1e-6, 0.8999, 0.0])
+def test_a_score_that_is_shown_below_the_bar_misses_it(score: float) -> None:
+    assert not ProportionEvaluator(0.9, 0.8).meets(score)
+    assert ProportionEvaluator(0.9, max_proportion=0.2).meets(score)
+    assert not QuantileEvaluator(at_least=0.9).meets(score)
