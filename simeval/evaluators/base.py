@@ -261,8 +261,8 @@ class Evaluator(AnswersOriginals, ABC):
         return f"every score from {low:g} to {high:g} {'meets' if ends[0] else 'misses'} it"
 
     def accepts(self, value: float) -> bool:
-        """Return whether `value` is one this evaluator can conclude on."""
-        return not isnan(value)
+        """Return whether `value` is one this evaluator can conclude on; what has no end proves nothing good."""
+        return not isnan(value) and not (isinf(value) and self.meets(value))
 
     @property
     def cut(self) -> Cut | None:

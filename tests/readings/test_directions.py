@@ -1,5 +1,6 @@
 """A bar lies on the side on which its metric is better, and never on the other."""
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,23 @@ def test_a_score_that_is_shown_below_the_bar_misses_it(score: float) -> None:
     assert not ProportionEvaluator(0.9, 0.8).meets(score)
     assert ProportionEvaluator(0.9, max_proportion=0.2).meets(score)
     assert not QuantileEvaluator(at_least=0.9).meets(score)
+
+
+@pytest.mark.parametrize(
+    ("score", "evaluator"),
+    [
+        (inf, ProportionEvaluator(0.8, 0.9)),
+        (-inf, ProportionEvaluator(0.8, 0.9, at_least=False)),
+        (-inf, ProportionEvaluator(0.8, max_proportion=0.1)),
+        (inf, QuantileEvaluator(at_least=3)),
+    ],
+)
+async def test_a_score_without_an_end_proves_nothing_good(score: float, evaluator: Any) -> None:
+    then = Expectation(scorer=scorer(lambda output: score if output else 0, name="endless"), evaluator=evaluator)
+
+    result = await engine().evaluate(
+        ScenarioTest(title="t", given="g", when="w", script=[Step(user="a")], then=then), lambda message: "Yes."
+    )
+
+    assert result.outcome == "error"
+    assert "cannot take" in str(result)

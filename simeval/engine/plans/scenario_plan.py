@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from math import isnan
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from simeval.core import seeds
@@ -113,7 +113,7 @@ class Measure:
                 raise DefinitionError(f"scorer {self.scorer.name}", found=found, do=do)
             if not evaluator.accepts(value):
                 low, high = getattr(evaluator, "bounds", RATING_BOUNDS)
-                do = "return a number" if isnan(value) else f"return a number from {low:g} to {high:g}"
+                do = "return a number" if not isfinite(value) else f"return a number from {low:g} to {high:g}"
                 found = f"it returned {value:g}, which {type(evaluator).__name__} cannot take"
                 raise DefinitionError(f"scorer {self.scorer.name}", found=found, do=do)
 
