@@ -94,6 +94,7 @@ class Requirement(Verdict):
         scores: Iterable[float],
         *,
         missed: frozenset[float] = frozenset(),
+        repetitions: int = 1,
     ) -> "Requirement":
         """Return a verdict on what `label` names with its words; `scores` are some of those it rests on."""
         is_known = verdict.outcome != "error"
@@ -101,7 +102,9 @@ class Requirement(Verdict):
         bar = evaluator.bar_on_scale
         return cls(
             **{each.name: getattr(verdict, each.name) for each in fields(Verdict)},
-            said=evaluator.tell(evaluator.named(label, scores), verdict) + _besides(verdict),
+            said=evaluator.tell(evaluator.named(label, scores), verdict)
+            + _besides(verdict)
+            + _repeated(evaluator, repetitions),
             observed=evaluator.show(verdict.estimate) if is_known and verdict.estimate is not None else "",
             required=evaluator.show_bar(),
             range="" if interval is None else " to ".join(map(evaluator.show, interval)),
@@ -151,6 +154,14 @@ def _besides(verdict: Verdict) -> str:
     counts = ((verdict.missing, "missing"), (verdict.left_out, "left out, because the app failed"))
     more = "more " if verdict.estimate is not None and verdict.outcome != "error" else ""
     return "".join(f"; {count} {more}{'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
+
+
+def _repeated(evaluator: "Evaluator", repetitions: int) -> str:
+    """Say that all answers to an example are one value, and where it is a share that all of them have to meet it."""
+    if repetitions == 1:
+        return ""
+    how = "which all have to meet it" if hasattr(evaluator.rule, "threshold") else "and counts once"
+    return f"; an example has {repetitions} answers, {how}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,8 @@ class ExpectationResult:
 
     Verdicts are in the order of their evaluators. `prepared` has the rubric that a judge rated by, or why none did,
     `signs` the evidence against judges in their ratings; `personas` how each of a mix of users fared,
-    `cases` how each row of a table of cases, `kinds` the kinds of its misses.
+    `cases` how each row of a table of cases, `kinds` the kinds of its misses. Of an example the
+    `repetitions` are one value.
     """
 
     label: str
@@ -146,6 +147,7 @@ class ExpectationResult:
     personas: tuple[PersonaShare, ...] = ()
     cases: CaseTable | None = None
     kinds: tuple[FailureKind, ...] = ()
+    repetitions: int = 1
 
     def __repr__(self) -> str:
         return f"<ExpectationResult {self.label!r}: {self.outcome}, {counted_of(len(self.results), 'trial')}>"
@@ -207,7 +209,12 @@ class ExpectationResult:
             outcome=self.outcome,
             verdicts=[
                 Requirement.of(
-                    self.label, evaluator, verdict, self.first_scores(), missed=self.missed_scores(evaluator)
+                    self.label,
+                    evaluator,
+                    verdict,
+                    self.first_scores(),
+                    missed=self.missed_scores(evaluator),
+                    repetitions=self.repetitions,
                 )
                 for evaluator, verdict in zip(self.evaluators, self.verdicts, strict=True)
             ],

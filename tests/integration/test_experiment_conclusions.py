@@ -132,6 +132,7 @@ class TestConclusions:
         assert result.metric("right").estimate.value == pytest.approx(50 / 60)
         assert result.verdicts[0].n == 20
         assert result.verdicts[0].estimate == 0.5
+        assert "an example has 3 answers, which all have to meet it" in " ".join(str(result).split())
 
     async def test_an_expected_behaviour_is_judged_on_recorded_conversations(self) -> None:
         dataset = logged(*[["what can you do?", "I can book flights and hotels"]] * 12)

@@ -412,6 +412,7 @@ class Tabulator:
             signs=column.warnings(run.judge_model),
             cases=self._cases(column),
             kinds=kinds_among(results, measure.evaluators, leaves_out_crashes=leaves_out),
+            repetitions=self._plan.repetitions,
         )
 
     def _cases(self, column: MeasuredColumn) -> CaseTable | None:
