@@ -211,10 +211,10 @@ def dataset_of(
 
     Rows are examples in simeval's own form or LangSmith's ({"inputs": {...}, "outputs": {...}}), fine-tuning rows
     ({"messages": [...]}), or flat. For flat ones `outputs` names the columns of the reference (by default "output", if
-    present, and common names of references, such as "expected" or "answer"), `inputs` those of the inputs (by default
-    the rest; if given, the others are metadata); the columns "id", "split" and "tags" set these fields. `recorded`
-    names the column with the recorded answers of an app. Of a table of turns (session_id, role, text) each session is a
-    conversation.
+    present, and common names of references, such as "answer"; beside "expected" and its like, "output" is an app's),
+    `inputs` those of the inputs (by default the rest; if given, the others are metadata); the columns "id", "split" and
+    "tags" set these fields. `recorded` names the column with the recorded answers of an app. Of a table of turns
+    (session_id, role, text) each session is a conversation.
 
     Rows that can be read only once are held in memory; others are read again each time, and must stay as they are.
     Raises DefinitionError naming the first row that cannot be used.

@@ -52,6 +52,10 @@ _EXPECTED = re.compile(  # in English, German, Spanish, French, Italian
     r"expected|erwartet|(respuesta)?esperad|(réponse)?attendu|(risposta)?attes[aoie]"
     r"|referen[cz]|référence|groundtruth|ideal|gold(en)?|(correct|right|true|desired)(answer|output|response)"
 )
+_RIGHT_ANSWER = re.compile(  # and not expected_tools, ideal_length
+    r"(expected|referen[cz]e?|groundtruth|ideal|gold(en)?|correct|right|true|desired)"
+    r"(answer|output|response|text|reply|result)?s?|erwartet.*|(respuesta)?esperad[ao]s?|(réponse)?attendue?s?|(risposta)?attes[aoie]"
+)
 _USUAL = re.compile(
     r"((target|desired)(answer|output|response)?|answer|label|solution|respuesta|réponse)s?|antwort(en)?|rispost[ae]"
 )
@@ -418,6 +422,11 @@ def references_in(columns: Iterable[str]) -> tuple[str, ...]:
     named = {each: plain_name(each) for each in columns}
     kinds = (_EXPECTED.match, _USUAL.fullmatch, _OF_PAIRS.fullmatch)
     return next(filter(None, (tuple(each for each in named if is_kind(named[each])) for is_kind in kinds)), ())
+
+
+def has_right_answer(columns: Iterable[str]) -> bool:
+    """Return whether one of the columns is called the right answer, so that one called output is an app's."""
+    return any(_RIGHT_ANSWER.fullmatch(plain_name(each)) for each in columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from simeval.core.conversation import Conversation, Message
 from simeval.core.serialization import nested
 from simeval.core.validation import closest, require
 from simeval.datasets.dataset import REFERENCE, Example, Kind, as_answer, decode_example, is_chat, text_of, written
-from simeval.datasets.messages import ROLES, TurnColumns, is_reference, references_in
+from simeval.datasets.messages import ROLES, TurnColumns, has_right_answer, is_reference, references_in
 from simeval.errors import DefinitionError
 
 Row = Mapping[str, Any]
@@ -257,13 +257,15 @@ def _flat(row: Row, fields: Fields, where: str) -> Example:
     own = [name for name in MARKS if name not in fields.named]
     is_one = fields.kind in ("llm", "chat")  # the only input is "input", the only output "output"
     outputs = fields.outputs
-    if outputs is None:  # a scorer's "output" is the app's answer, so that a column of this name is a reference
+    apps: Sequence[str] = ()
+    if outputs is None:  # without a right answer beside it, a column called output is the reference
         free = [name for name in row if name not in fields.named]
+        apps = KNOWN_OUTPUTS[:1] if not is_one and has_right_answer(free) else ()
         known = KNOWN_OUTPUTS[:1] if is_one else (*KNOWN_OUTPUTS, *references_in(free))
-        outputs = tuple(dict.fromkeys(name for name in known if name in free))
+        outputs = tuple(dict.fromkeys(name for name in known if name in free and name not in apps))
     inputs = fields.inputs
     if inputs is None:  # an app never sees the references
-        taken = {*outputs, *own, fields.recorded}
+        taken = {*outputs, *apps, *own, fields.recorded}
         inputs = ("input",) if is_one else tuple(name for name in row if name not in taken and not is_reference(name))
     wanted = dict.fromkeys((*inputs, *outputs, *fields.named))
     missing = [name for name in wanted if name not in row]

@@ -65,7 +65,7 @@ def test_the_columns_input_and_output_are_what_they_say(row: Any, kind: Any, exp
         (
             {"question": "a", "reference": "b", "output": "c"},
             {},
-            Example(inputs={"question": "a"}, outputs={"output": "c", "reference": "b"}),
+            Example(inputs={"question": "a"}, outputs={"reference": "b"}, metadata={"output": "c"}),
         ),
         (
             {"input": "a", "reference": "b"},
@@ -146,6 +146,21 @@ def test_what_an_app_answered_is_the_end_of_a_conversation(answer: Any, content:
         ended="recorded",
     )
     assert dataset_of([{"question": "When?", "reply": answer}], recorded="reply").recorded
+
+
+@pytest.mark.parametrize(
+    "right", ["expected_output", "expected", "ground_truth", "Reference Answer", "gold", "ideal", "erwartete_antwort"]
+)
+def test_beside_a_right_answer_output_is_what_an_app_answered(right: str) -> None:
+    found = only({"input": "a", "output": "Lyon", right: "Paris"})
+
+    assert (found.inputs, found.outputs) == ({"input": "a"}, {right: "Paris"})
+    assert found.columns()["reference"] == "Paris"
+
+
+@pytest.mark.parametrize("other", ["expected_tools", "ideal_length", "golden_hour"])
+def test_beside_other_expectations_output_is_the_reference(other: str) -> None:
+    assert only({"input": "a", "output": "Paris", other: 3}).columns()["reference"] == "Paris"
 
 
 def test_what_an_app_answered_may_be_called_output() -> None:
