@@ -15,6 +15,7 @@ from simeval.core.trial import SAID, Failure, Score, breaches_in, first_answer
 from simeval.evaluators.base import Evaluator
 from simeval.results.document import FailureKind, ScenarioDocument
 from simeval.results.text import kind_of, without_turn
+from simeval.scorers.returned import reason_at
 from simeval.stats.binomial import clopper_pearson
 
 EACH_SIDE = 0.025
@@ -126,7 +127,9 @@ def _misses(
 def _reason(score: Score) -> str:
     """Return the reason of a score; of several ratings that of the lowest."""
     rated = [each for each in score.ratings if each.reasoning]
-    return min(rated, key=lambda each: each.score).reasoning if rated else score.reasoning
+    if rated:
+        return min(rated, key=lambda each: each.score).reasoning
+    return score.reasoning or reason_at(score.details, "")
 
 
 def _named(details: Mapping[str, Any]) -> tuple[str, str]:

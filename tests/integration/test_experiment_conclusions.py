@@ -50,20 +50,30 @@ class TestConclusions:
         assert result.verdicts[0].p_value == pytest.approx(0.7**30)
         assert len(calls) == 30
 
-    async def test_of_answers_in_memory_only_the_one_that_speaks_most_against_a_requirement_keeps_its_reason(
-        self,
-    ) -> None:
+    async def test_of_answers_in_memory_those_that_miss_a_requirement_keep_their_reasons(self) -> None:
         @scorer
         def less(n: int) -> dict[str, object]:
             return {"size": 5 - n, "reason": f"it has {n}"}
 
-        large = Expectation(scorer=less, score="size", evaluator=ProportionEvaluator(threshold=6, min_proportion=0.5))
+        large = Expectation(scorer=less, score="size", evaluator=ProportionEvaluator(threshold=4, min_proportion=0.5))
 
         result = await engine(concurrency=1).evaluate(sums(4), double, then=large)
 
         found = result.expectations[0].results
         reasons = [each.details.get("reason") for each in found if isinstance(each, Score)]
-        assert reasons == [None, None, None, "it has 3"]
+        assert reasons == [None, None, "it has 2", "it has 3"]
+
+    async def test_the_kinds_of_misses_are_those_of_all_and_not_of_the_worst_alone(self) -> None:
+        @scorer
+        def spoken(output: str, n: int) -> dict[str, object]:
+            return {"said": False, "reasoning": f"it lacks {'today' if n % 4 else 'tomorrow'}"}
+
+        said = Expectation(scorer=spoken, score="said", evaluator=MOSTLY)
+
+        result = await engine().evaluate(sums(40), double, then=said)
+
+        kinds = {each.said: len(each.trials) for each in result.expectations[0].kinds}
+        assert kinds == {"it lacks today": 30, "it lacks tomorrow": 10}
 
     async def test_an_app_that_fails_has_not_met_what_is_required(self) -> None:
         def crashes(n: int) -> str:

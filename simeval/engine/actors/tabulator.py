@@ -42,6 +42,7 @@ from simeval.results.text import badness, speaks_against
 from simeval.scorers.returned import measured_of, parts_of
 
 MOST_CATEGORIES = 50  # different texts: more are no categories, and are only counted
+MOST_TOLD = 2_000  # different misses that keep their texts: of more, most kinds have none
 _NONE = -1  # the number of an answer without a text
 
 
@@ -94,6 +95,7 @@ class MeasuredColumn:
     texts: dict[str, TextTally] = field(default_factory=dict)
     worst: tuple[tuple[tuple[int, float], int], TrialResult] | None = None
     prepared: Preparation | None = None
+    misses: dict[str, Score] = field(default_factory=dict)  # that keep their texts
 
     def __post_init__(self) -> None:
         self.results = [None] * self.length if self.measure.evaluators else []
@@ -143,7 +145,7 @@ class MeasuredColumn:
     def take(self, index: int, result: Score | Failure, judgement: TrialResult, *, example: int) -> None:
         """Put a result in its place."""
         if self.measure.evaluators:
-            self.results[index] = _bare(result)
+            self.results[index] = self._kept(result)
             if self.signs is not None and isinstance(result, Score):
                 self.signs.take(result, judgement.conversation)
             self._compare(index, result, judgement)
@@ -175,6 +177,17 @@ class MeasuredColumn:
         found.first = min(found.first, place)
         found.take(place[0], text)
 
+    def _kept(self, result: Score | Failure | None) -> Score | Failure | None:
+        """Return a result without its texts: there are many. Misses keep them, and equal ones share them."""
+        if not isinstance(result, Score):
+            return result
+        if not speaks_against(result, self.measure.evaluators):
+            return Score(value=result.value)
+        told = repr(result)
+        if told in self.misses or len(self.misses) < MOST_TOLD:
+            return self.misses.setdefault(told, result)
+        return Score(value=result.value)
+
     def _compare(self, index: int, result: Score | Failure, judgement: TrialResult) -> None:
         """Keep the answer with the strongest evidence against the requirement."""
         evaluators = self.measure.evaluators
@@ -184,14 +197,9 @@ class MeasuredColumn:
         if self.worst is None or rank > self.worst[0]:
             if self.worst is not None:
                 before = self.worst[1].trial.index
-                self.results[before] = _bare(self.results[before])
+                self.results[before] = self._kept(self.results[before])
             self.results[index] = result  # with its reason, which is shown
             self.worst = (rank, judgement)
-
-
-def _bare(result: Score | Failure | None) -> Score | Failure | None:
-    """Return a result without its texts: there are many."""
-    return Score(value=result.value) if isinstance(result, Score) else result
 
 
 class Tabulator:
