@@ -77,7 +77,7 @@ def stored_rows(database: Database, run_id: str) -> Rows:
 def answers_of(database: Database, run_id: str, *, feedback: Sequence[str] = ()) -> Dataset:
     """Return the answers in a run as a dataset of recorded conversations, with inputs and references.
 
-    Answers that the app failed on are not among them. With keys of `feedback` it has only those that people scored
+    Where the app failed, the recording ends with that, and counts as a failure again. With keys of `feedback` it has only those that people scored
     under all of them, and their feedback is the column "feedback". Raises DefinitionError as `stored_rows` and
     `said_by_people`, and if there is none.
     """
@@ -107,7 +107,9 @@ def _doubt(database: Database, run_id: str) -> str:
 
 
 def _is_whole(row: Row) -> bool:
-    return row.failure is None and bool(row.conversation.responses)
+    if row.failure is None:
+        return bool(row.conversation.responses)
+    return row.failure.stage == "app" and row.conversation.ended == "app_error"
 
 
 def _example(row: Row, **columns: Any) -> Example:

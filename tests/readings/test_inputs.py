@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 from simeval import (
     AppResponse,
     Conversation,
+    Engine,
     Expectation,
     Message,
     ProportionEvaluator,
@@ -30,7 +32,7 @@ from simeval.extras.online.evaluator import OnlineEvaluator
 from simeval.models.protocol.model import Completion
 from simeval.results.rows import Rows
 from simeval.results.suite import encode_suite
-from simeval.scorers import BiasScorer, ColumnScorer, EachTurn, Persona, SentimentScorer, ToxicityScorer
+from simeval.scorers import BiasScorer, ColumnScorer, EachTurn, Persona, PersonalData, SentimentScorer, ToxicityScorer
 from simeval.scorers.base import conversation_columns, turns_of
 from simeval.scorers.llm.base import ModelScorer
 from simeval.scorers.metrics import SCORERS
@@ -320,3 +322,28 @@ async def test_a_turn_without_context_does_not_get_that_of_another_turn() -> Non
 
 def conversation_of(said: list[tuple[Any, str]]) -> Conversation:
     return Conversation(messages=tuple(Message(role=role, content=text) for role, text in said))
+
+
+@pytest.mark.anyio
+async def test_a_run_that_is_scored_again_counts_the_conversations_in_which_the_app_failed(tmp_path: Path) -> None:
+    talks = count()
+
+    def flaky(message: str) -> str:
+        if next(talks) % 2:
+            raise RuntimeError("boom")
+        return "I track orders."
+
+    engine = Engine(store=tmp_path / "store.db", display="none", seed=1, max_error_rate=1)
+    clean = Expectation(scorer=PersonalData(), score="clean", evaluator=ProportionEvaluator(min_proportion=0.7))
+    run = await engine.evaluate(
+        ScenarioTest(title="Orders", given="A user", when="They ask", sample_size=20, max_turns=3, then=clean), flaky
+    )
+    failed = [row.failure is not None for row in run.rows]
+    database = open_database(tmp_path / "store.db")
+
+    again = await engine.experiment(answers_of(database, run.run.run_id), then=clean)
+    database.close()
+
+    assert 0 < sum(failed) < 20
+    assert [row.failure is not None for row in again.rows] == failed
+    assert again.outcome == run.outcome != "pass"

@@ -34,6 +34,7 @@ from simeval.results.cases import MOST_ROWS, Case, groupable
 from simeval.scorers.base import REPLAYED
 
 READ_AT_ONCE = 256  # examples, in a worker thread
+RECORDED_FAILURE = Failure(stage="app", error="the app failed when this was recorded", cause="app")
 
 
 class ExampleReader:
@@ -112,7 +113,8 @@ class Examples:
         example = await self.reader.take(trial.index)
         if self.dialogue is None:
             recorded = example.conversation or Conversation(ended="recorded")
-            held = TrialConversation(trial, cleaned(recorded, self.clean))
+            failure = RECORDED_FAILURE if recorded.ended == "app_error" else None
+            held = TrialConversation(trial, cleaned(recorded, self.clean), failure)
             if any(map(_differ, held.conversation.messages, recorded.messages)):
                 self._masked.add(trial.index)
             return self._with_columns(held, example)
