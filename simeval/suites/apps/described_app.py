@@ -24,7 +24,7 @@ from simeval.errors import DefinitionError
 from simeval.suites.apps.before import ELSEWHERE, Before, MayRenew, Preparation, Taken, taken_in
 from simeval.suites.apps.http_request import AddressedApp, require_no_json_text
 from simeval.suites.apps.remote_app import Session
-from simeval.suites.apps.replies import DOUBTFUL, Reading, Reply, marks_of, wanted_of
+from simeval.suites.apps.replies import DOUBTFUL, NO_CALL, Reading, Reply, marks_of, wanted_of
 from simeval.suites.apps.templates import (
     PLACES,
     PlacesKept,
@@ -56,6 +56,9 @@ class Heard:
     answers: int = 0
     doubtful: int = 0
     doubt: str = ""  # about the first of those
+    no_calls: str = ""  # words on a value that is no tool call, though it is where calls are
+    has_calls: bool = False  # something is where calls are
+    calls_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +127,29 @@ class DescribedApp(AddressedApp):
 
     @property
     def doubts(self) -> Sequence[str]:
-        """Words on answers that may be failures."""
-        heard = self._heard
-        return [f"{heard.doubtful} of {heard.answers} answers may be failures: {heard.doubt}"] if heard.doubt else []
+        """Words on answers that may be failures, and on tool calls that are not where they should be."""
+        heard, found = self._heard, [self._heard.no_calls] if self._heard.no_calls else []
+        if heard.doubt:
+            found.append(f"{heard.doubtful} of {heard.answers} answers may be failures: {heard.doubt}")
+        if self.tool_calls and heard.answers and not heard.has_calls:
+            found.append(
+                f"no tool call was seen: `tool_calls: {self.tool_calls}` is in none of {heard.answers} answers"
+                f"{heard.calls_at}"
+            )
+        return found
 
     async def _answered(self, messages: Sequence[ChatMessage], state: Mapping[str, Any], reply: Reply) -> AppResponse:
         response = await super(DescribedApp, self)._answered(messages, state, reply)
-        self._heard.answers += 1
-        if doubt := self._notes(reply).get(DOUBTFUL):
-            self._heard.doubtful += 1
-            self._heard.doubt = self._heard.doubt or doubt
+        if self.tool_calls and not reply.has_calls:
+            reply.notes[NO_CALL] = f"nothing is at {self.tool_calls} of this answer{reply.calls_at}"
+        heard, notes = self._heard, self._notes(reply)
+        heard.answers += 1
+        heard.has_calls = heard.has_calls or reply.has_calls
+        heard.calls_at = heard.calls_at or reply.calls_at
+        heard.no_calls = heard.no_calls or (notes.get(NO_CALL, "") if reply.has_calls else "")
+        if doubt := notes.get(DOUBTFUL):
+            heard.doubtful += 1
+            heard.doubt = heard.doubt or doubt
         return response
 
     @property

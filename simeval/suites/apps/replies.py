@@ -36,10 +36,12 @@ from simeval.suites.apps.streams import (
     mistake_in,
     repeats_itself,
     shown_kinds,
+    value_of,
     whole_of,
     words_of,
 )
 from simeval.suites.apps.templates import ALL, MISSING, found_at, path_of, steps_of
+from simeval.suites.apps.tool_calls import calls_in, place_of_calls
 
 _AI_SDK = ("tool-input-start", "tool-input-available", "tool-output-available", "tool-output-error")
 _ANTHROPIC = ("content_block_start", "content_block_delta")
@@ -73,6 +75,7 @@ STREAMED: Sequence[Steps] = (  # the usual places of the text of an event of a s
     ("output", "text"),
     ("data",),
 )
+NO_CALL = "tool calls"  # the note on a value at their path that is none
 DOUBTFUL = "failed?"  # the note on an answer that may be none
 GREETING = "greeting"  # in the metadata of a first answer: the app's text that opened the conversation
 _PARTS = ("text", "output_text", "input_text", "refusal", "tool_use", "tool_call", "function_call")
@@ -150,7 +153,11 @@ class Wanted:
             return found[0] not in (MISSING, None, False)
         if self.steps == ("event",):
             found.append(event.name or NO_NAME[1])
-        return any(each == value or str(each) == str(value) for each in found for value in self.values)
+        return any(each == value or _as_text(each) == _as_text(value) for each in found for value in self.values)
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) or value in ("True", "False") else str(value)
 
 
 def wanted_of(found: Mapping[str, Any], where: str) -> Sequence[Wanted]:
@@ -208,6 +215,8 @@ class Reply:
     tool_calls: list[Mapping[str, Any]] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     context: Any = None
+    has_calls: bool = False  # something is at the path of the tool calls
+    calls_at: str = ""  # words on where calls are, if nothing is there
     session: str | None = None
     is_stream: bool = False
     notes: dict[str, str] = field(default_factory=dict)  # how it was read, if that is of interest
@@ -432,9 +441,17 @@ class Reply:
         found = found_at(value, reading.tool_calls) if reading.tool_calls else MISSING
         if found is MISSING and not reading.all_calls and isinstance(value, dict) and "message" in value:
             found = found_at(value, ("message", *reading.tool_calls))
-        if calls or isinstance(found, list):
-            listed = found if isinstance(found, list) else []
-            calls = [*calls, *(call for call in listed if isinstance(call, dict))]
+        if found is MISSING and reading.tool_calls and reading.all_calls:
+            self.calls_at = self.calls_at or place_of_calls(value)
+        if calls or found is not MISSING:
+            at_path, others = (
+                calls_in(value_of(found) if isinstance(found, str) else found) if found is not MISSING else ([], [])
+            )
+            self.has_calls = self.has_calls or found is not MISSING
+            if others and reading.all_calls:
+                has = quoted(json.dumps(others[0], ensure_ascii=False))
+                self.notes[NO_CALL] = f"{path_of(reading.tool_calls)} has {has}, which is no tool call"
+            calls = [*calls, *at_path]
             if not reading.all_calls:  # the user has not marked them as calls, or as unique
                 calls = [call for call in calls if called_tool(call).name and call not in self.tool_calls]
             self.tool_calls.extend(calls)
