@@ -77,9 +77,9 @@ def stored_rows(database: Database, run_id: str) -> Rows:
 def answers_of(database: Database, run_id: str, *, feedback: Sequence[str] = ()) -> Dataset:
     """Return the answers in a run as a dataset of recorded conversations, with inputs and references.
 
-    Where the app failed, the recording ends with that, and counts as a failure again. With keys of `feedback` it has only those that people scored
-    under all of them, and their feedback is the column "feedback". Raises DefinitionError as `stored_rows` and
-    `said_by_people`, and if there is none.
+    Where the app failed, the recording ends with that, and counts as a failure again. With keys of `feedback` it has
+    only those that people scored under all of them, and their feedback is the column "feedback". Raises DefinitionError
+    as `stored_rows` and `said_by_people`, and if there is none.
     """
     rows = stored_rows(database, run_id)
     said = said_by_people(FeedbackBook(database).of_run(run_id), feedback) if feedback else None

@@ -347,3 +347,25 @@ async def test_a_run_that_is_scored_again_counts_the_conversations_in_which_the_
     assert 0 < sum(failed) < 20
     assert [row.failure is not None for row in again.rows] == failed
     assert again.outcome == run.outcome != "pass"
+
+
+@pytest.mark.parametrize(
+    ("answered", "failed", "doubt"),
+    [
+        (3, 3, "3 parts of log.jsonl could not be read (first: line 1: the request has no answer: overloaded)"),
+        (1, 1, "1 part of log.jsonl could not be read (first: line 1: the request has no answer: overloaded)"),
+        (200, 1, ""),
+        (5, 0, ""),
+    ],
+)
+def test_of_a_log_with_many_failed_requests_the_rest_is_no_fair_sample(
+    tmp_path: Path, answered: int, failed: int, doubt: str
+) -> None:
+    request = {"model": "m", "messages": [{"role": "user", "content": "Where is it?"}]}
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Here."}}]}
+    log = tmp_path / "log.jsonl"
+    rows = [{"request": request, "response": {"error": {"message": "overloaded"}}}] * failed
+    rows += [{"request": request, "response": answer}] * answered
+    log.write_text("\n".join(map(json.dumps, rows)))
+
+    assert import_log(log).dataset.doubt == doubt

@@ -1,11 +1,12 @@
 """Logs of any format as datasets: the first records identify the format, unreadable ones are reported."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from simeval.core.terminal import counted_of
 from simeval.core.validation import require, require_file
 from simeval.datasets import conversations
 from simeval.datasets.dataset import Example, check_dataset, own_ids
@@ -28,6 +29,7 @@ from simeval.extras.importers.formats import (
 from simeval.extras.importers.formats import simeval as own
 
 AUTO = "auto"
+MOST_UNREAD = 0.01  # for each example that was read: more may be what the app did worst
 MOST_REASONS = 3  # that are shown if nothing could be read
 _ENDINGS = (".gz", ".jsonl", ".ndjson", ".json", ".simeval", ".csv", ".txt", ".yml", ".yaml", ".eval")
 
@@ -87,8 +89,16 @@ def import_log(path: str | Path, *, format: str | LogReader = AUTO, name: str | 
         checked = check_dataset(lambda: own_ids(found), name=name or plain_name(path))
     except DefinitionError as error:
         raise error if found.examples else _nothing_read(path, reader.NAME, problems) from error
-    dataset = replace(checked, source=partial(_read_again, reader, stamp))
+    doubt = _doubt(path, problems, len(checked))
+    dataset = replace(checked, source=partial(_read_again, reader, stamp), doubt=doubt)
     return ImportedLog(dataset=dataset, format=reader.NAME, problems=tuple(problems))
+
+
+def _doubt(path: Path, problems: Sequence[Unreadable], read: int) -> str:
+    """Return why what could be read may be no fair sample; empty if hardly anything could not be."""
+    if len(problems) <= MOST_UNREAD * read:
+        return ""
+    return f"{counted_of(len(problems), 'part')} of {path.name} could not be read (first: {problems[0]})"
 
 
 def plain_name(path: Path) -> str:
