@@ -85,11 +85,6 @@ class ProportionEvaluator(ShareEvaluator):
         return self.min_proportion if self.min_proportion is not None else 1 - (self.max_proportion or 0)
 
     @property
-    def asks_for_yes(self) -> bool:
-        """Whether a share of yes is asked for, so that a value above 1 is of another scale."""
-        return self.threshold is YES and self.min_proportion is not None
-
-    @property
     def counts_high(self) -> bool:
         """Whether a trial counts at the threshold and above; the default is yes."""
         return self.at_least is not False

@@ -14,7 +14,6 @@ from simeval import (
     ProportionEvaluator,
     QuantileEvaluator,
     ScenarioTest,
-    dataset_of,
     scorer,
 )
 from simeval.cli.score import _expectation, _median, _share
@@ -92,23 +91,6 @@ def test_a_metric_that_is_good_low_or_high_asks_for_the_side(tmp_path: Path, met
 
     path.write_text(text.replace("proportion,", "proportion, at_least: false,"), encoding="utf-8")
     assert load_suite(str(path))
-
-
-@pytest.mark.parametrize("value", [85.0, 5, 1.2])
-async def test_a_score_above_1_needs_a_threshold(value: float) -> None:
-    def marked(output: str) -> float:
-        return value
-
-    dataset = dataset_of([{"question": f"{n}?"} for n in range(40)])
-    plain, on_scale = ProportionEvaluator(min_proportion=0.9), ProportionEvaluator(1, 0.9)
-
-    found = [
-        await engine().experiment(dataset, lambda question: "Yes.", then=Expectation(scorer=marked, evaluator=each))
-        for each in (plain, on_scale)
-    ]
-
-    assert [each.outcome for each in found] == ["error", "pass"]
-    assert any("without a threshold 1 is yes; give the evaluator a threshold" in each for each in found[0].failures)
 
 
 @scorer(direction={"slips": "lower", "hits": "higher"})

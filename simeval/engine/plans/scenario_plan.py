@@ -27,7 +27,7 @@ from simeval.core.validation import first_of
 from simeval.errors import DefinitionError
 from simeval.evaluators.base import Evaluator
 from simeval.evaluators.not_worse import NotWorseEvaluator
-from simeval.evaluators.scores import RATING_BOUNDS, ProportionEvaluator, is_of_ratings
+from simeval.evaluators.scores import RATING_BOUNDS, is_of_ratings
 from simeval.evaluators.stopping import RunningTest
 from simeval.models.protocol.prompt_texts import Prompt
 from simeval.models.protocol.prompts import RubricRequest
@@ -107,10 +107,6 @@ class Measure:
             if isinstance(value, bool) and (misfit := Evaluator.misfit(evaluator, *UNIT)):
                 do = f"put the bar of {type(evaluator).__name__} between them; yes is 1 and no is 0"
                 raise DefinitionError(f"scorer {self.scorer.name}", found=f"it returned {value}, and {misfit}", do=do)
-            if value > 1 and isinstance(evaluator, ProportionEvaluator) and evaluator.asks_for_yes:
-                found = f"it returned {value:g}, and without a threshold 1 is yes"
-                do = "give the evaluator a threshold on the scorer's scale"
-                raise DefinitionError(f"scorer {self.scorer.name}", found=found, do=do)
             if not evaluator.accepts(value):
                 low, high = getattr(evaluator, "bounds", RATING_BOUNDS)
                 do = "return a number" if not isfinite(value) else f"return a number from {low:g} to {high:g}"
