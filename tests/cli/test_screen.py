@@ -187,7 +187,7 @@ def test_a_run_that_stops_before_a_fail_shows_how_to_prove_it(folder: Path) -> N
         "count = 0\n\ndef handle(message):\n    global count\n    count += 1\n"
         "    return 'I track orders and start returns.' if count % 2 else 'No idea.'\n"
     )
-    rule = "{type: proportion, threshold: 20, min_proportion: 0.7}"
+    rule = "{type: proportion, threshold: 20, at_least: true, min_proportion: 0.7}"
     length = f"then:\n      - {{scorer: response_length, evaluator: {rule}}}\n"
     (folder / "suite.yaml").write_text(f"{SUITE.split('then:')[0]}{length}    max_turns: 1\n")
     run = ("run", "suite.yaml", "--app", "half:handle", "--store", "none", "--seed", "1", "--concurrency", "1")
