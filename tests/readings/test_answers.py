@@ -1,7 +1,7 @@
 """What is read of an app's answer: the text for the user and the tool calls, in the forms that real apps have."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -182,24 +182,6 @@ async def test_where_says_which_events_are_text(body: str, where: dict[str, Any]
     kind = SSE if body.startswith(("data:", "event:")) else LINES
 
     assert (await said(kind, body, where=where)).startswith(text)
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("statuses", "answer"),
-    [
-        (("searching", "answer"), "Yes."),
-        (("thinking", "complete"), "Yes."),
-        (("looking_up", "done"), "Yes."),
-        (("tool_call", None), "Yes."),
-        (("streaming", "done"), "Hm. Yes."),
-        (("in_progress", "complete"), "Hm. Yes."),
-    ],
-)
-async def test_a_text_with_the_status_of_an_activity_is_not_the_answer(statuses: Sequence[Any], answer: str) -> None:
-    texts = [{"status": status, "text": text} for status, text in zip(statuses, ("Hm. ", "Yes."), strict=True)]
-
-    assert (await said(LINES, lines(*texts)), await said(SSE, sse(*texts))) == (answer, answer)
 
 
 @pytest.mark.anyio

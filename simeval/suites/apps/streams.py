@@ -178,9 +178,6 @@ _NO_TEXT = frozenset(
         *("system", "debug", "log"),
     }
 )
-_SAYING = frozenset(
-    ("streaming", "generating", "answering", "responding", "replying", "writing", "speaking", "processing")
-)
 _PIECES = frozenset(("token", "delta", "chunk", "stream", "partial"))
 _TEXTS = frozenset(("text", "content", "message", "answer", "response", "reply", "output", "assistant", "ai", "bot"))
 _ENDS = frozenset(("done", "end", "final", "finish", "finished", "complete", "completed", "result", "stop", "start"))
@@ -228,8 +225,6 @@ def labels_of(event: Event, steps: Sequence[str | int]) -> Labels:
         for name in _LABELS:
             if isinstance(label := value.get(name), str):
                 labels[name] = label
-        if isinstance(status := value.get("status"), str) and _is_activity(status):
-            labels["status"] = status
         if value.get("role") in _OTHERS:
             labels["role"] = value["role"]
     if len(steps) > 1:
@@ -244,20 +239,11 @@ def _is_object(value: object) -> bool:
 
 
 @lru_cache(1000)
-def _is_activity(status: str) -> bool:
-    """Return whether a status names what the app does before it answers, such as searching."""
-    words = words_of(status)
-    return bool(words & _NO_TEXT - {"progress"}) or any(
-        len(w) > 4 and w.endswith("ing") and w not in _SAYING for w in words
-    )
-
-
-@lru_cache(1000)
 def _rank(labels: Labels, path: str) -> int:
     found = " ".join(label for _, label in labels) or path
     words = words_of(found)
     words |= {word.removesuffix("s") for word in words}
-    if words & _NO_TEXT or any(name == "status" for name, _ in labels):
+    if words & _NO_TEXT:
         return NEVER
     if words & _ENDS:
         return CLOSING
