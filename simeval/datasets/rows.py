@@ -275,7 +275,10 @@ def _flat(row: Row, fields: Fields, where: str) -> Example:
         raise DefinitionError(where, found=found, do=f"the columns are {', '.join(row) or 'none'}{name_it}")
     example = Example(
         inputs={name: row[name] for name in inputs},
-        outputs={name: None if fields.of_csv and not row[name].strip() else row[name] for name in outputs},
+        outputs={
+            name: None if fields.of_csv and name != "output" and not row[name].strip() else row[name]
+            for name in outputs
+        },
         metadata={name: value for name, value in row.items() if name not in (*inputs, *outputs, *own, fields.recorded)},
         **_marks(row, own, where),
     )

@@ -50,7 +50,7 @@ async def read(body: object, status: int = 200, kind: str = "application/json", 
         ({"reply": "", "error": "timeout"}, "$.error"),
         ({"error": {"reason": "timeout"}, "message": "Try later"}, "$.error"),
         ({"IsSuccess": "false", "answer": "Sorry"}, "$.IsSuccess"),
-        ({"result": "Failed", "text": "Sorry"}, "$.result"),
+        ({"status": "Failed", "text": "Sorry"}, "$.status"),
         ({"has_error": True, "text": "Sorry"}, "$.has_error"),
         ({"status": 500, "reply": "Sorry"}, "$.status"),
     ],
@@ -107,3 +107,16 @@ async def test_fail_if_decides_alone() -> None:
     body = {"success": False, "error": "slow", "message": "Friday"}
 
     assert await read(body, fail_if={"status": "busy"}) == ("Friday", "")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"message": "Hello", "error": {"code": 0, "message": ""}}, "Hello"),
+        ({"message": "Hello", "error": "n/a"}, "Hello"),
+        ({"reply": "The payment failed.", "result": "failed"}, "The payment failed."),
+        ({"reply": "The payment failed.", "outcome": "error"}, "The payment failed."),
+    ],
+)
+async def test_an_ordinary_answer_is_none(body: Mapping[str, Any], said: str) -> None:
+    assert await read(body) == (said, "")

@@ -27,6 +27,7 @@ from simeval import (
 from simeval.core.conversation import GIVEN
 from simeval.core.trial import Failure, Score
 from simeval.datasets.dataset import Dataset, Example, check_dataset
+from simeval.datasets.files import read_dataset
 from simeval.extras.importers.registry import import_log
 from simeval.extras.online.evaluator import OnlineEvaluator
 from simeval.models.protocol.model import Completion
@@ -369,3 +370,10 @@ def test_of_a_log_with_many_failed_requests_the_rest_is_no_fair_sample(
     log.write_text("\n".join(map(json.dumps, rows)))
 
     assert import_log(log).dataset.doubt == doubt
+
+
+def test_a_table_of_input_and_output_may_have_an_empty_output(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("input,output\nq1,\nq2,a\n")
+
+    assert [each.outputs["output"] for each in read_dataset(table)] == ["", "a"]

@@ -48,11 +48,11 @@ _SUCCESS = frozenset(
     ("success", "succeeded", "successful", "issuccess", "issuccessful", "ok", "isok")
 )  # in any spelling
 _FAILED = frozenset(("error", "failed", "failure", "iserror", "haserror", "isfailed"))  # and these, if they are true
-_STATES = frozenset(("status", "state", "type", "event", "kind", "result", "outcome"))
+_STATES = frozenset(("status", "type", "event"))
 _FAILED_STATES = frozenset(("error", "exception", "fail", "failed", "failure"))
 _STATUSES = frozenset(("status", "statuscode", "httpstatus"))
 _ERRORS = frozenset(("error", "errors", "exception", "errorcode", "errormessage", "errormsg", "errortype", "err"))
-_NO_ERROR = frozenset(("", "0", "none", "null", "no", "ok", "false", "success"))
+_NO_ERROR = frozenset(("", "0", "none", "null", "no", "no error", "n/a", "ok", "false", "success"))
 _OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
 _OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
 _UNAVAILABLE, _LEAST_ERROR = 503, 400
@@ -124,6 +124,8 @@ def _bare(name: str) -> str:
 
 def _sign_in(name: str, found: Any) -> bool | None:
     """Return whether the value under a name plainly is a failure; None if it is none."""
+    if isinstance(found, Mapping) and not any(found.values()):  # {"code": 0, "message": ""}
+        return None
     said = found.strip().lower() if isinstance(found, str) else found
     is_plain = (
         (name in _SUCCESS and said in (False, "false", "0"))

@@ -369,7 +369,7 @@ class Reply:
             return
         name, is_plain = sign
         has = f"$.{name} is {quoted(json.dumps(value[name], ensure_ascii=False))}"
-        if is_plain or steps == _OF_ERRORS or not said.strip():
+        if is_plain or (steps == _OF_ERRORS and not self.reading.reply) or not said.strip():
             answer = quoted(json.dumps(value, ensure_ascii=False))
             raise of_body(f"it reports a failure ({has}; `fail_if:` can say otherwise): {answer}", value)
         self.notes[DOUBTFUL] = f"{has} beside the reply; if such an answer is a failure, write `fail_if: $.{name}`"
