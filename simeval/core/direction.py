@@ -27,7 +27,10 @@ def nearest_path(declared: Iterable[str], path: str) -> str | None:
 
 
 def slack(bar: float) -> float:
-    """Return how far off a bar a score is still at it: numbers of 32 bits are, which are shown alike."""
+    """Return how far off a bar a score still counts as at it, in the unit of the score.
+
+    Numbers of 32 bits and sums are off by a share of 1e-7, and reports show them as the bar.
+    """
     return min(abs(bar) * 5e-7, 1e-4)
 
 

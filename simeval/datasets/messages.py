@@ -54,7 +54,8 @@ _EXPECTED = re.compile(  # in English, German, Spanish, French, Italian
 )
 _RIGHT_ANSWER = re.compile(  # and not expected_tools, ideal_length
     r"(expected|referen[cz]e?|groundtruth|ideal|gold(en)?)(answer|output|response|text|reply|result)?s?"
-    r"|(correct|right|true|desired)(answer|output|response)s?|erwartet.*|(respuesta)?esperad[ao]s?|(réponse)?attendue?s?|(risposta)?attes[aoie]"
+    r"|(correct|right|true|desired)(answer|output|response)s?"
+    r"|erwartet.*|(respuesta)?esperad[ao]s?|(réponse)?attendue?s?|(risposta)?attes[aoie]"
 )
 _USUAL = re.compile(
     r"((target|desired)(answer|output|response)?|answer|label|solution|respuesta|réponse)s?|antwort(en)?|rispost[ae]"

@@ -13,14 +13,14 @@ from tests.support.serving import serving
 SAID, ANSWER = "Does F1001 arrive on Friday?", "I cannot help with that."
 
 
-async def read(body: Any, kind: str = "application/json") -> str:
+async def read(body: Any, kind: str = "application/json", said: str = SAID) -> str:
     async def handle(_request: web.Request) -> web.Response:
         return web.Response(text=body if isinstance(body, str) else json.dumps(body), content_type=kind)
 
     application = web.Application()
     application.router.add_post("/", handle)
     async with serving(application) as url, (app := HttpApp(url=f"{url}/")):
-        exchange = await app.exchange([{"role": "user", "content": SAID}], {})
+        exchange = await app.exchange([{"role": "user", "content": said}], {})
         return str(exchange.failure or exchange.answer().response)
 
 
@@ -62,3 +62,9 @@ async def test_another_text_under_an_unusual_name_is_proposed_as_the_reply(body:
 @pytest.mark.anyio
 async def test_a_reply_that_is_null_is_not_replaced_by_the_users_message() -> None:
     assert (await read({"message": SAID, "reply": None})).startswith("no text is found in its answer")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("body", [{"reply": "Hello", "status_text": "all is good"}, {"message": "Hello", "reply": ""}])
+async def test_a_greeting_may_be_answered_by_the_same_word(body: Any) -> None:
+    assert await read(body, said="Hello") == "Hello"

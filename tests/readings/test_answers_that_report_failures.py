@@ -90,7 +90,9 @@ async def test_a_body_that_may_be_a_failure_is_told_in_the_report_and_by_the_pro
 ) -> None:
     async with serving(answering(body, status)) as url:
         examples = dataset_of([{"input": f"Where is F100{n}?"} for n in range(3)])
-        result = await Engine(store=None, seed=1).experiment(examples, HttpApp(url=f"{url}/"), scorers=[length])
+        app = HttpApp(url=f"{url}/")
+        for _ in range(2):  # each run counts its own
+            result = await Engine(store=None, seed=1).experiment(examples, app, scorers=[length])
         shown = await anyio.to_thread.run_sync(lambda: simeval(tmp_path, "try", "--probe", f"{url}/"))
 
     assert any(note.startswith("3 of 3 answers may be failures: ") and doubt in note for note in result.run.notes)
@@ -114,6 +116,8 @@ async def test_fail_if_decides_alone() -> None:
     [
         ({"message": "Hello", "error": {"code": 0, "message": ""}}, "Hello"),
         ({"message": "Hello", "error": "n/a"}, "Hello"),
+        ({"message": "Hello", "error_code": 200}, "Hello"),
+        ({"message": "Hello", "errors": {"count": 0}}, "Hello"),
         ({"reply": "The payment failed.", "result": "failed"}, "The payment failed."),
         ({"reply": "The payment failed.", "outcome": "error"}, "The payment failed."),
     ],

@@ -42,7 +42,7 @@ from simeval.results.text import badness, speaks_against
 from simeval.scorers.returned import measured_of, parts_of
 
 MOST_CATEGORIES = 50  # different texts: more are no categories, and are only counted
-MOST_TOLD = 2_000  # different misses that keep their texts: of more, most kinds have none
+MOST_TOLD = 2_000  # different misses that keep their texts; those after them are kinds without a reason
 _NONE = -1  # the number of an answer without a text
 
 

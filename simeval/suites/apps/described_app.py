@@ -51,7 +51,7 @@ _UNSENT_SESSION = (
 
 @dataclass(slots=True)
 class Heard:
-    """Counts the answers of an app, and those that may be none."""
+    """Counts the answers of an app while it is open, and those that may be none."""
 
     answers: int = 0
     doubtful: int = 0
@@ -226,6 +226,8 @@ class DescribedApp(AddressedApp):
     async def __aenter__(self) -> Self:
         """Keep connections open, until as many have left as entered. Raises DefinitionError for a variable not set."""
         self.check()
+        if not self._wire.users:
+            object.__setattr__(self, "_heard", Heard())  # of this run alone
         await self._wire.__aenter__()
         return self
 

@@ -24,6 +24,7 @@ from simeval.suites.apps.http_request import KEY, KEY_TEMPLATE
 from simeval.suites.apps.protocol_app import ProtocolApp
 
 _PROVIDERS = {"claude": "anthropic", "gemini": "gemini", "mistral": "mistral", "deepseek": "deepseek", "grok": "xai"}
+_OF_RUNS = frozenset(("Engine", "ScenarioTest"))  # names in a module that has runs, too
 _FAMILY = re.compile(r"(gpt|claude|gemini|gemma|mistral|llama|command|deepseek|qwen|grok|phi)", re.IGNORECASE)
 _IN_FILE = re.compile(r"(?P<folder>(?:[^:]*/)?)(?P<module>\w+)(?P<suffix>(?:\.py)?):(?P<name>[\w.]+)")
 _MODEL = re.compile(r"^(gpt|chatgpt|claude|gemini|mistral|llama|command|deepseek|qwen|grok|o\d)[\w.]*-", re.IGNORECASE)
@@ -212,13 +213,16 @@ def name_of(handler: Callable[..., Any]) -> str:
 def code_of(handler: object) -> str:
     """Return the identity of the user's own module with an app; "" for any other, or if its file cannot be read.
 
-    The started program has none: it may also have the run, with the options that resume it.
+    The started program has none, nor has a module that knows the suite or the engine: it may have the options that
+    resume a run, and a higher limit changes no answer.
     """
     inner = handler.func if isinstance(handler, partial) else handler
     name = getattr(inner, "__module__", None)
     module = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
+    if module is None or not _is_own(module) or not _OF_RUNS.isdisjoint(vars(module)):
+        return ""
     try:
-        return sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:12] if module and _is_own(module) else ""
+        return sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:12]
     except OSError:
         return ""
 

@@ -52,7 +52,7 @@ _STATES = frozenset(("status", "type", "event"))
 _FAILED_STATES = frozenset(("error", "exception", "fail", "failed", "failure"))
 _STATUSES = frozenset(("status", "statuscode", "httpstatus"))
 _ERRORS = frozenset(("error", "errors", "exception", "errorcode", "errormessage", "errormsg", "errortype", "err"))
-_NO_ERROR = frozenset(("", "0", "none", "null", "no", "no error", "n/a", "ok", "false", "success"))
+_NO_ERROR = frozenset(("", "0", "200", "none", "null", "no", "no error", "n/a", "ok", "false", "success"))
 _OF_CLOSE_CODE: Mapping[int, Outcome] = {1012: "later", 1013: "later", 4401: "key", 4403: "key", 4429: "later"}
 _OF_EXIT_STATUS: Mapping[int, Outcome] = {75: "later", 77: "key"}  # EX_TEMPFAIL and EX_NOPERM of sysexits.h
 _UNAVAILABLE, _LEAST_ERROR = 503, 400
@@ -127,19 +127,14 @@ def _sign_in(name: str, found: Any) -> bool | None:
     if isinstance(found, Mapping) and not any(found.values()):  # {"code": 0, "message": ""}
         return None
     said = found.strip().lower() if isinstance(found, str) else found
-    is_plain = (
+    if (
         (name in _SUCCESS and said in (False, "false", "0"))
         or (name in _FAILED and said is True)
         or (name in _STATES and isinstance(said, str) and said in _FAILED_STATES)
         or (name in _STATUSES and _as_status(said, _LEAST_ERROR) is not None)
-    )
-    return (
-        True
-        if is_plain
-        else False
-        if name in _ERRORS and said and not (isinstance(said, str) and said in _NO_ERROR)
-        else None
-    )
+    ):
+        return True
+    return False if name in _ERRORS and said and str(said) not in _NO_ERROR else None
 
 
 def of_close_code(said: str, code: int | None) -> AppFailure:

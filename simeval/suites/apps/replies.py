@@ -416,7 +416,7 @@ class Reply:
         for path in paths:
             text = found_at(value, path)
             if isinstance(text, str) or _is_content(text):
-                if text and text == self.asked:
+                if text and text == self.asked and " " in text:  # a greeting may be answered by the same word
                     echo = (text, path)
                 elif text:
                     self._path = path

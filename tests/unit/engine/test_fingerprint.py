@@ -145,6 +145,17 @@ def test_the_code_of_an_app_is_that_of_the_users_own_module(
     assert not code_of(app)
 
 
+@pytest.mark.parametrize("line", ["from simeval import Engine", "from simeval import ScenarioTest"])
+def test_a_module_that_has_runs_too_may_change_their_limits(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_test.py").write_text(f"{line}\n{BOT}app = handle\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "a_test", raising=False)
+
+    assert not code_of(importlib.import_module("a_test").app)
+
+
 @pytest.mark.parametrize("app", [json.dumps, pytest.fail, HttpApp(url="http://127.0.0.1:9/chat")])
 def test_an_app_of_a_package_has_no_code_of_the_user(app: object) -> None:
     assert not code_of(app)
